@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * arch/x86_64.h - what depends on the processor: the system call instruction,
+ * the thread pointer and the registers a walk of the stack starts from.
+ */
+#ifndef HEAPAGENT_ARCH_X86_64_H
+#define HEAPAGENT_ARCH_X86_64_H
+
+#include <stdint.h>
+
+#if !defined(__x86_64__) || !defined(__LP64__)
+#error "heapagent supports x86-64 only"
+#endif
+
+/* The kernel's calling convention; a negative errno on failure. [any] */
+static inline long
+arch_syscall(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8),
+			   "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+/* The thread pointer: the address of the thread's control block. [any] */
+static inline uintptr_t
+arch_thread_pointer(void)
+{
+	uintptr_t tp;
+
+	/* The ABI's TCB starts with its own address (ELF TLS, variant II). */
+	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	return tp;
+}
+
+static inline void
+arch_relax(void)
+{
+	__builtin_ia32_pause();
+}
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * config.h - the HEAPAGENT_* settings, read once from the environment.
+ *
+ * Immutable after config_read(). A value that does not parse is named in one
+ * line on standard error and the default stands.
+ */
+#ifndef HEAPAGENT_CONFIG_H
+#define HEAPAGENT_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bits of config.profiles. */
+enum {
+	PROFILE_THREADS = 1 << 0,
+	PROFILE_ALLOCS = 1 << 1,
+	PROFILE_HEAP = 1 << 2,
+	PROFILE_ALL = PROFILE_THREADS | PROFILE_ALLOCS | PROFILE_HEAP,
+};
+
+enum config_unwinder {
+	UNWINDER_AUTO,
+	UNWINDER_CFI,
+	UNWINDER_FP,
+	UNWINDER_LIBUNWIND,
+};
+
+enum config_log { LOG_QUIET, LOG_WARN, LOG_INFO };
+
+#define CONFIG_PATH_MAX 4096
+#define CONFIG_RATE_DEFAULT (UINT64_C(512) << 10)
+/* 2^40: a weight in fixed point must fit 64 bits (stacks.h). */
+#define CONFIG_RATE_MAX (UINT64_C(1) << 40)
+#define CONFIG_DEPTH_DEFAULT 128
+#define CONFIG_MEMORY_DEFAULT ((size_t)64 << 20)
+
+struct config {
+	uint64_t rate_bytes;   /* 0: no heap sampling; 1: every allocation */
+	size_t memory_bytes;   /* the region's size */
+	unsigned depth_frames; /* 1 to UNWIND_FRAMES_MAX */
+	int signal;	       /* 0: none */
+	unsigned profiles;     /* PROFILE_* bits */
+	bool at_exit;
+	bool children; /* forked and exec'd children are profiled too */
+	enum config_unwinder unwinder;
+	enum config_log log;
+	char directory[CONFIG_PATH_MAX]; /* absolute, no trailing slash */
+};
+
+extern struct config config;
+
+/*
+ * Reads envp (NULL-terminated, "NAME=value"). [init]
+ */
+void config_read(char *const *envp);
+
+#endif

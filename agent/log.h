@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * log.h - one-line messages on standard error, "heapagent: ...".
+ *
+ * Formats into a small buffer of its own and makes one write: no stdio, no
+ * allocation, no errno. Understands %s, %d, %u, %llu, %zu, %x and %% only.
+ */
+#ifndef HEAPAGENT_LOG_H
+#define HEAPAGENT_LOG_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "compiler.h"
+
+/* Something is wrong that the user should know; unless LOG=quiet. [any] */
+void log_warn(const char *format, ...) PRINTF_LIKE(1, 2);
+/* Only if LOG=info. [any] */
+void log_info(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/*
+ * The formatting itself: fills buffer, always terminated, cut if too long, and
+ * returns the length written. [any]
+ */
+size_t log_format(char *buffer, size_t size_bytes, const char *format, ...)
+	PRINTF_LIKE(3, 4);
+size_t log_vformat(char *buffer, size_t size_bytes, const char *format,
+		   va_list args);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pprof.h - the profile layer: fields of profile.proto, streamed.
+ *
+ *	heap_profile, thread_profile  (meaning)
+ *	        └► pprof              (this: which field, which id)
+ *	             └► wire          (varints, tags, lengths)
+ *	                  └► gzip ─► file
+ *
+ * Knows nothing of heaps or threads: sample types, samples of frames and
+ * values, labels, and for each frame its location and mapping. Messages go
+ * out as they arise (protobuf allows any order), the string table and the
+ * mappings last. Source: google/pprof proto/profile.proto.
+ */
+#ifndef HEAPAGENT_PPROF_H
+#define HEAPAGENT_PPROF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "gzip.h"
+
+struct pprof; /* in the arena; see pprof.c */
+
+struct pprof_label {
+	const char *key;
+	const char *text; /* a string label, or NULL for a number: */
+	int64_t number;
+	const char *unit; /* of the number; NULL: none */
+};
+
+struct pprof_value_type {
+	const char *type;
+	const char *unit;
+};
+
+/*
+ * Begins a profile that is written to out. The arena needs about
+ * pprof_arena_bytes(frames) for a profile of that many frames, distinct or
+ * not. NULL if the arena is too small. [dump]
+ */
+struct pprof *pprof_open(struct arena *arena, struct gzip *out,
+			 size_t frames_max);
+size_t pprof_arena_bytes(size_t frames_max);
+
+void pprof_sample_type(struct pprof *pprof, struct pprof_value_type type);
+/* The sample type that a viewer shows first. */
+void pprof_default_sample_type(struct pprof *pprof, const char *type);
+void pprof_period(struct pprof *pprof, struct pprof_value_type type,
+		  int64_t period);
+void pprof_time(struct pprof *pprof, uint64_t time_ns, uint64_t duration_ns);
+void pprof_comment(struct pprof *pprof, const char *text);
+
+/*
+ * One sample: frames as in frame.h, innermost first, one value for each sample
+ * type. Locations are made as they are first met.
+ */
+void pprof_sample(struct pprof *pprof, const uint64_t *frames,
+		  unsigned frame_count, const int64_t *values,
+		  unsigned value_count, const struct pprof_label *labels,
+		  unsigned label_count);
+
+/*
+ * Writes the mappings and the string table. 0, or the first error of the whole
+ * profile: -ENOMEM (arena used up) or what gzip reported. [dump]
+ */
+int pprof_close(struct pprof *pprof);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sys.c - system calls without libc; see sys.h for the contract. */
+#include "sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "compiler.h"
+
+void *
+sys_map(size_t size_bytes)
+{
+	long r = sys_call6(SYS_mmap, 0, size_bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return sys_failed(r) ? NULL : (void *)r;
+}
+
+void
+sys_unmap(void *base, size_t size_bytes)
+{
+	(void)sys_call2(SYS_munmap, base, size_bytes);
+}
+
+int
+sys_open(const char *path, int flags, int mode)
+{
+	long r;
+
+	do
+		r = sys_call4(SYS_openat, AT_FDCWD, path, flags, mode);
+	while (r == -EINTR);
+	return (int)r;
+}
+
+ssize_t
+sys_read(int fd, void *buffer, size_t size_bytes)
+{
+	long r;
+
+	do
+		r = sys_call3(SYS_read, fd, buffer, size_bytes);
+	while (r == -EINTR);
+	return r;
+}
+
+int
+sys_write_all(int fd, const void *buffer, size_t size_bytes)
+{
+	const char *p = buffer;
+
+	while (size_bytes > 0) {
+		long r = sys_call3(SYS_write, fd, p, size_bytes);
+
+		if (r == -EINTR)
+			continue;
+		if (r < 0)
+			return (int)r;
+		if (r == 0)
+			return -ENOSPC;
+		p += r;
+		size_bytes -= (size_t)r;
+	}
+	return 0;
+}
+
+int
+sys_close(int fd)
+{
+	return (int)sys_call1(SYS_close, fd);
+}
+
+ssize_t
+sys_read_file(const char *path, char *buffer, size_t size_bytes)
+{
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	size_t used = 0;
+	ssize_t r = 0;
+
+	if (fd < 0)
+		return fd;
+	while (used < size_bytes - 1) {
+		r = sys_read(fd, buffer + used, size_bytes - 1 - used);
+		if (r <= 0)
+			break;
+		used += (size_t)r;
+	}
+	sys_close(fd);
+	buffer[used] = '\0';
+	return r < 0 ? r : (ssize_t)used;
+}
+
+pid_t
+sys_getpid(void)
+{
+	return (pid_t)sys_call0(SYS_getpid);
+}
+
+pid_t
+sys_gettid(void)
+{
+	return (pid_t)sys_call0(SYS_gettid);
+}
+
+uint64_t
+sys_clock_ns(clockid_t clock)
+{
+	struct timespec ts = { 0, 0 };
+
+	(void)sys_call2(SYS_clock_gettime, clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
+}
+
+void
+sys_sleep_ns(uint64_t duration_ns)
+{
+	struct timespec ts = { (time_t)(duration_ns / 1000000000U),
+			       (long)(duration_ns % 1000000000U) };
+
+	(void)sys_call2(SYS_nanosleep, &ts, NULL);
+}
+
+void
+sys_random(void *buffer, size_t size_bytes)
+{
+	const unsigned flag_nonblock = 1; /* GRND_NONBLOCK */
+	unsigned char *p = buffer;
+	uint64_t mix;
+
+	if (sys_call3(SYS_getrandom, p, size_bytes, flag_nonblock) ==
+	    (long)size_bytes)
+		return;
+	/* Early boot or a filter: what differs from one process to the next. */
+	mix = sys_clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)sys_getpid() << 40 ^
+	      (uintptr_t)buffer;
+	for (size_t i = 0; i < size_bytes; i++) {
+		mix = mix * 6364136223846793005U + 1442695040888963407U;
+		p[i] = (unsigned char)(mix >> 56);
+	}
+}
+
+bool
+sys_readable(uintptr_t address)
+{
+	const int how_invalid = ~0;
+	const size_t kernel_sigset_bytes = 8;
+
+	/*
+	 * The kernel copies the new set before it looks at `how`
+	 * (kernel/signal.c, rt_sigprocmask): EFAULT says unreadable, EINVAL
+	 * says read and refused. The mask is never changed.
+	 */
+	return sys_call4(SYS_rt_sigprocmask, how_invalid, address & ~7UL, NULL,
+			 kernel_sigset_bytes) != -EFAULT;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sys.h - system calls without libc: no errno, no cancellation point, no lock.
+ *
+ * Every function here may run anywhere [any], the dump child included, which
+ * must not touch the errno of the thread whose memory it shares. Each returns
+ * the kernel's result, a negative errno on failure.
+ */
+#ifndef HEAPAGENT_SYS_H
+#define HEAPAGENT_SYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "arch/x86_64.h"
+
+#define SYS_ARG(x) ((long)(x))
+#define sys_call0(nr) arch_syscall((nr), 0, 0, 0, 0, 0, 0)
+#define sys_call1(nr, a) arch_syscall((nr), SYS_ARG(a), 0, 0, 0, 0, 0)
+#define sys_call2(nr, a, b) \
+	arch_syscall((nr), SYS_ARG(a), SYS_ARG(b), 0, 0, 0, 0)
+#define sys_call3(nr, a, b, c) \
+	arch_syscall((nr), SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), 0, 0, 0)
+#define sys_call4(nr, a, b, c, d) \
+	arch_syscall((nr), SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), SYS_ARG(d), 0, 0)
+#define sys_call5(nr, a, b, c, d, e) \
+	arch_syscall((nr), SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), SYS_ARG(d), \
+		     SYS_ARG(e), 0)
+#define sys_call6(nr, a, b, c, d, e, f) \
+	arch_syscall((nr), SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), SYS_ARG(d), \
+		     SYS_ARG(e), SYS_ARG(f))
+
+/* True if a raw result is an error (Linux: -4095 to -1). */
+static inline bool
+sys_failed(long result)
+{
+	return (unsigned long)result > -4096UL;
+}
+
+/*
+ * Private anonymous memory of size_bytes, read-write, not counted against
+ * overcommit until it is touched. NULL on failure.
+ */
+void *sys_map(size_t size_bytes);
+void sys_unmap(void *base, size_t size_bytes);
+
+int sys_open(const char *path, int flags, int mode);
+ssize_t sys_read(int fd, void *buffer, size_t size_bytes);
+/* Writes all of it, across EINTR and short writes: 0 or a negative errno. */
+int sys_write_all(int fd, const void *buffer, size_t size_bytes);
+int sys_close(int fd);
+/* At most size_bytes - 1 bytes of a small file, NUL-terminated: the length. */
+ssize_t sys_read_file(const char *path, char *buffer, size_t size_bytes);
+
+pid_t sys_getpid(void);
+pid_t sys_gettid(void);
+/* Nanoseconds of the given clock (CLOCK_REALTIME, CLOCK_MONOTONIC). */
+uint64_t sys_clock_ns(clockid_t clock);
+void sys_sleep_ns(uint64_t duration_ns);
+/* size_bytes of kernel randomness (falls back to the clock): no failure. */
+void sys_random(void *buffer, size_t size_bytes);
+
+/*
+ * True if the 8 bytes at the 8-aligned address can be read. One system call:
+ * the kernel copies a signal set from it and refuses the operation number.
+ * No descriptor and no signal is involved.
+ */
+bool sys_readable(uintptr_t address);
+
+#endif

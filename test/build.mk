@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests: a unit or stress test names what it links in a comment line of its
+# own, `LINK: live region sys`, agent modules without path and suffix: that
+# the test builds proves that the module needs no more than those.
+
+TEST_CFLAGS := $(BASE_CFLAGS) -O1 -g -Iagent -Itest
+unit_src := $(wildcard test/unit/*_test.c)
+unit_bin := $(unit_src:test/unit/%.c=$(B)/test/unit/%)
+prog_src := $(wildcard test/prog/*.c)
+prog_bin := $(prog_src:test/prog/%.c=$(B)/test/prog/%)
+
+link_of = $(patsubst %,agent/%.c,$(shell sed -n 's/^.*LINK: *\([^*]*\).*$$/\1/p' $(1)))
+libs_of = $(shell sed -n 's/^.*LIBS: *\([^*]*\).*$$/\1/p' $(1))
+# A program states its own compiler flags the same way: `CFLAGS: -O0`.
+cflags_of = $(shell sed -n 's/^.*CFLAGS: *\([^*]*\).*$$/\1/p' $(1))
+
+.PHONY: tests
+tests: $(unit_bin) $(prog_bin)
+
+.SECONDEXPANSION:
+$(B)/test/unit/%: test/unit/%.c $$(call link_of,test/unit/$$*.c) Makefile
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TEST_CFLAGS) $(call cflags_of,$<) -o $@ $< \
+		$(call link_of,$<) -lcmocka $(call libs_of,$<)
+
+$(B)/test/prog/%: test/prog/%.c Makefile
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TEST_CFLAGS) $(call cflags_of,$<) -o $@ $< \
+		-pthread -ldl $(call libs_of,$<)
