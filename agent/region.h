@@ -65,7 +65,7 @@ struct region_header {
 };
 
 /* Immutable after region_init(); the read-mostly base of everything. */
-extern char *region_base;
+extern HIDDEN char *region_base;
 
 /*
  * Maps size_bytes (REGION_SIZE_MIN to REGION_SIZE_MAX) and writes the header.
