@@ -36,6 +36,7 @@
 /* A signal frame with AVX-512 and AMX state takes 11 KiB. */
 #define FAULT_STACK_BYTES ((size_t)64 << 10)
 #define HELPER_STACK_BYTES ((size_t)16 << 10)
+#define STARTER_STACK_BYTES ((size_t)32 << 10)
 /* Zeroes below the block, for what a stray thread-local access may meet. */
 #define TLS_BELOW_BYTES ((size_t)12 << 10)
 #define TLS_BYTES ((size_t)16 << 10)
@@ -43,7 +44,8 @@
 #define DUMP_STACK_AT PAGE_BYTES
 #define FAULT_STACK_AT (DUMP_STACK_AT + DUMP_STACK_BYTES + PAGE_BYTES)
 #define HELPER_STACK_AT (FAULT_STACK_AT + FAULT_STACK_BYTES + PAGE_BYTES)
-#define TLS_AT (HELPER_STACK_AT + HELPER_STACK_BYTES)
+#define STARTER_STACK_AT (HELPER_STACK_AT + HELPER_STACK_BYTES + PAGE_BYTES)
+#define TLS_AT (STARTER_STACK_AT + STARTER_STACK_BYTES)
 #define AREA_BYTES (TLS_AT + TLS_BYTES)
 
 /* In the tid word before the kernel has written the child's. */
@@ -90,7 +92,8 @@ int
 dump_child_init(void)
 {
 	static const size_t guards[] = { 0, FAULT_STACK_AT - PAGE_BYTES,
-					 HELPER_STACK_AT - PAGE_BYTES };
+					 HELPER_STACK_AT - PAGE_BYTES,
+					 STARTER_STACK_AT - PAGE_BYTES };
 	char *area = sys_map(AREA_BYTES);
 
 	if (area == NULL)
@@ -358,6 +361,13 @@ void
 dump_child_in_place(void (*body)(void))
 {
 	arch_call_on_stack(child.area + DUMP_STACK_AT + DUMP_STACK_BYTES, body);
+}
+
+void
+dump_child_starter_stack(void (*body)(void))
+{
+	arch_call_on_stack(child.area + STARTER_STACK_AT + STARTER_STACK_BYTES,
+			   body);
 }
 
 void

@@ -43,6 +43,10 @@ int dump_child_start(void (*body)(void), void (*faulted)(void), bool *linger);
 /* Runs body in this thread, on the dump stack. [signal] */
 void dump_child_in_place(void (*body)(void));
 
+/* Runs body in this thread on a stack for what starts a dump: the interrupted
+ * one may have no room left. For one thread at a time. [signal] */
+void dump_child_starter_stack(void (*body)(void));
+
 /* Takes the mark back where no child runs. [signal] */
 void dump_child_unmark(void);
 
