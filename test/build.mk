@@ -3,7 +3,7 @@
 # own, `LINK: live region sys`, agent modules without path and suffix: that
 # the test builds proves that the module needs no more than those.
 
-TEST_CFLAGS := $(BASE_CFLAGS) -O1 -g -Iagent -Itest/unit
+TEST_CFLAGS := $(BASE_CFLAGS) -O1 -g -Iagent -Itest -Itest/unit
 unit_src := $(wildcard test/unit/*_test.c)
 unit_bin := $(unit_src:test/unit/%.c=$(B)/test/unit/%)
 prog_src := $(wildcard test/prog/*.c)
@@ -41,3 +41,5 @@ $(B)/test/stress/%: test/stress/%.c $$(call link_of,test/stress/$$*.c) Makefile
 	$(Q)$(CC) $(TEST_CFLAGS) -O2 -fsanitize=thread $(call cflags_of,$<) \
 		-o $@ $< $(call link_of,$<) -lcmocka -pthread \
 		$(call libs_of,$<)
+
+include test/tools/build.mk
