@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* heap_profile_test.c - from what was counted to what a profile says. */
-/* LINK: heap_profile pprof wire gzip arena sys */
+/* LINK: heap_profile pprof wire gzip arena sampler thread sys */
 /* LIBS: -l:libz.a -lm */
 #include "heap_profile.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "fake_modules.h"
 #include "fake_stacks.h"
 #include "frame.h"
+#include "sampler.h"
 #include "wire_reader.h"
-#include <cmocka.h>
 
 #define RATE (UINT64_C(512) << 10)
 
@@ -118,19 +117,33 @@ count(struct tally *tally, unsigned samples, uint64_t size_bytes)
 		fake_count(tally, size_bytes, RATE);
 }
 
-/* Go's own figures (runtime/pprof's test of 2016), from sums of weights. */
+/*
+ * Go's own figures (runtime/pprof's test of 2016), from sums of weights: those
+ * of the definition, by libm, and those of the agent.
+ */
 static void
 expect_golden(unsigned samples, uint64_t size_bytes, uint64_t objects,
 	      uint64_t bytes)
 {
-	struct tally tally = { 0 };
+	double weight = sampler_weight(size_bytes, RATE);
+	struct tally tally = { 0 }, own = { 0 };
 
 	count(&tally, samples, size_bytes);
+	for (unsigned i = 0; i < samples; i++) {
+		own.weighted_objects +=
+			(uint64_t)(weight * (1 << TALLY_OBJECT_BITS) + 0.5);
+		own.weighted_bytes +=
+			(uint64_t)(weight * (double)size_bytes *
+					   (1 << TALLY_BYTE_BITS) +
+				   0.5);
+	}
 	assert_int_equal(heap_round(tally.weighted_objects, TALLY_OBJECT_BITS,
 				    0),
 			 objects);
 	assert_int_equal(heap_round(tally.weighted_bytes, TALLY_BYTE_BITS, 0),
 			 bytes);
+	assert_int_equal(own.weighted_objects, tally.weighted_objects);
+	assert_int_equal(own.weighted_bytes, tally.weighted_bytes);
 }
 
 static void
@@ -422,6 +435,5 @@ main(void)
 		TEST(test_arena_too_small),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return CHECK_RUN(tests);
 }
