@@ -114,7 +114,12 @@ modules_init(void)
 		return -ENOMEM;
 	next_number = 1;
 	state = STATE_GENERATION;
-	return init_names();
+	r = init_names();
+	if (r != 0)
+		return r;
+	/* The executable is number 1: profiles put the main program first. */
+	(void)modules_find(getauxval(AT_PHDR));
+	return 0;
 }
 
 static bool
