@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* heap_profile.c - buckets into samples; see heap_profile.h. */
+#include "heap_profile.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "atomics.h"
+
+struct capture {
+	struct heap_rows *rows;
+	unsigned capacity;
+};
+
+static struct tally
+read_tally(const struct tally *tally)
+{
+	/*
+	 * Relaxed: each sum is right by itself. Between two of them a sample
+	 * may have come in, which makes a row wrong by that sample for the
+	 * one dump, and is bounded below at 0 by in_use().
+	 */
+	return (struct tally){
+		.objects = atomic_load_relaxed(&tally->objects),
+		.bytes = atomic_load_relaxed(&tally->bytes),
+		.weighted_objects =
+			atomic_load_relaxed(&tally->weighted_objects),
+		.weighted_bytes = atomic_load_relaxed(&tally->weighted_bytes),
+	};
+}
+
+static int
+capture_bucket(void *context, const struct stack *stack,
+	       const struct bucket *bucket)
+{
+	struct capture *capture = context;
+	struct heap_row *row;
+
+	/* A bucket made since the rows were: the next dump has it. */
+	if (capture->rows->count == capture->capacity)
+		return 1;
+	row = &capture->rows->rows[capture->rows->count++];
+	row->stack = stack;
+	row->size_class = bucket->size_class;
+	row->freed = read_tally(&bucket->freed);
+	/*
+	 * Pairs with the additions to `allocated` that came before each free:
+	 * without it a free could be seen whose allocation is not, and more
+	 * be freed than was allocated.
+	 */
+	atomic_fence_acquire();
+	row->allocated = read_tally(&bucket->allocated);
+	capture->rows->frame_count += stack->frame_count;
+	return 0;
+}
+
+int
+heap_rows_capture(struct heap_rows *rows, struct arena *arena)
+{
+	struct capture capture = { .rows = rows,
+				   .capacity = stacks_bucket_count() };
+
+	*rows = (struct heap_rows){ 0 };
+	rows->rows = arena_alloc(arena, capture.capacity * sizeof(*rows->rows));
+	if (rows->rows == NULL)
+		return -ENOMEM;
+	(void)stacks_each(capture_bucket, &capture);
+	return 0;
+}
+
+uint64_t
+heap_round(uint64_t fixed, unsigned bits, uint64_t dither)
+{
+	uint64_t fraction = fixed & ((UINT64_C(1) << bits) - 1);
+
+	/* The fraction alone, so that the addition cannot wrap. */
+	return (fixed >> bits) + ((fraction + dither) >> bits);
+}
+
+/* Two sums of which the second was taken back from the first, modulo 2^64. */
+static uint64_t
+in_use(uint64_t allocated, uint64_t freed)
+{
+	uint64_t difference = allocated - freed;
+
+	/* Negative only if the two were read while a sample came in. */
+	return (int64_t)difference < 0 ? 0 : difference;
+}
+
+/* 64 bits that look drawn, and are the same for a bucket in every dump. */
+static uint64_t
+row_draw(const struct heap_row *row)
+{
+	uint64_t x = row->stack->hash + row->size_class + 1;
+
+	/* splitmix64's finalizer (Steele, Lea, Flood 2014). */
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+static void
+put_row(struct pprof *pprof, const struct heap_row *row)
+{
+	const struct tally *allocated = &row->allocated;
+	const struct tally *freed = &row->freed;
+	uint64_t draw = row_draw(row);
+	/* Of the same bits, so that no more is in use than was allocated. */
+	uint64_t object_draw = draw >> (64 - TALLY_OBJECT_BITS);
+	uint64_t byte_draw = draw & ((1U << TALLY_BYTE_BITS) - 1);
+	int64_t values[4];
+	struct pprof_label label = { .key = "bytes", .unit = "bytes" };
+
+	values[0] = (int64_t)heap_round(allocated->weighted_objects,
+					TALLY_OBJECT_BITS, object_draw);
+	values[1] = (int64_t)heap_round(allocated->weighted_bytes,
+					TALLY_BYTE_BITS, byte_draw);
+	values[2] = (int64_t)heap_round(in_use(allocated->weighted_objects,
+					       freed->weighted_objects),
+					TALLY_OBJECT_BITS, object_draw);
+	values[3] = (int64_t)heap_round(in_use(allocated->weighted_bytes,
+					       freed->weighted_bytes),
+					TALLY_BYTE_BITS, byte_draw);
+	/* Blocks of no size have none: a 0 would read as unknown. */
+	label.number = (int64_t)(allocated->bytes / allocated->objects);
+	pprof_sample(pprof, row->stack->frames, row->stack->frame_count, values,
+		     4, &label, label.number != 0);
+}
+
+void
+heap_profile_write(struct pprof *pprof, const struct heap_rows *rows,
+		   const char *default_sample_type, uint64_t rate_bytes)
+{
+	const struct pprof_value_type space = { "space", "bytes" };
+
+	pprof_sample_type(pprof, (struct pprof_value_type){ "alloc_objects",
+							    "count" });
+	pprof_sample_type(pprof,
+			  (struct pprof_value_type){ "alloc_space", "bytes" });
+	pprof_sample_type(pprof, (struct pprof_value_type){ "inuse_objects",
+							    "count" });
+	pprof_sample_type(pprof,
+			  (struct pprof_value_type){ "inuse_space", "bytes" });
+	pprof_default_sample_type(pprof, default_sample_type);
+	pprof_period(pprof, space, (int64_t)rate_bytes);
+	for (unsigned i = 0; i < rows->count; i++) {
+		/* A bucket just made, whose first sample is on its way. */
+		if (rows->rows[i].allocated.objects == 0)
+			continue;
+		put_row(pprof, &rows->rows[i]);
+	}
+}
