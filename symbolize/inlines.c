@@ -389,11 +389,42 @@ name_of(Dwarf_Die *die)
 	return NULL;
 }
 
+static const char *
+file_at(Dwarf_Die *unit, Dwarf_Word number)
+{
+	Dwarf_Files *files;
+	size_t count;
+	if (dwarf_getsrcfiles(unit, &files, &count) || number >= count)
+		return NULL;
+	return dwarf_filesrc(files, number, NULL, NULL);
+}
+
+/*
+ * Not dwarf_decl_file(), which aborts the process on a split unit (elfutils
+ * 0.188). The number is one of the unit that the attribute is found in, which
+ * need not be the die's.
+ */
+static const char *
+decl_file(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word number;
+	Dwarf_Die unit;
+	if (dwarf_formudata(dwarf_attr_integrate(die, DW_AT_decl_file,
+						 &attribute),
+			    &number) ||
+	    !attribute.cu ||
+	    !dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL,
+			  NULL))
+		return NULL;
+	return file_at(&unit, number);
+}
+
 static void
 describe(Dwarf_Die *die, struct inline_frame *frame)
 {
 	frame->name = name_of(die);
-	frame->function_file = dwarf_decl_file(die);
+	frame->function_file = decl_file(die);
 	if (dwarf_decl_line(die, &frame->function_line))
 		frame->function_line = 0;
 }
@@ -413,13 +444,9 @@ number_of(Dwarf_Die *die, unsigned int name)
 static void
 call_site(struct unit *unit, Dwarf_Die *die, const char **file, int *line)
 {
-	Dwarf_Files *files;
-	size_t count;
-	size_t number = (size_t)number_of(die, DW_AT_call_file);
+	int number = number_of(die, DW_AT_call_file);
 	*line = number_of(die, DW_AT_call_line);
-	*file = NULL;
-	if (!dwarf_getsrcfiles(&unit->tree, &files, &count) && number < count)
-		*file = dwarf_filesrc(files, number, NULL, NULL);
+	*file = file_at(&unit->tree, (Dwarf_Word)number);
 }
 
 static void

@@ -19,7 +19,8 @@ struct symbol {
 	uint64_t end;	/* exclusive */
 	uint64_t reach; /* greatest end up to here */
 	const char *name;
-	int rank; /* of its binding, the higher the better */
+	uint64_t limit; /* end of its section: no symbol reaches further */
+	int rank;	/* of its binding, the higher the better */
 };
 
 struct symbols {
@@ -68,6 +69,16 @@ rank_of(const GElf_Sym *symbol)
 	}
 }
 
+static uint64_t
+section_end(Elf *elf, const GElf_Sym *symbol)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = elf_getscn(elf, symbol->st_shndx);
+	return section && gelf_getshdr(section, &header)
+		       ? header.sh_addr + header.sh_size
+		       : UINT64_MAX;
+}
+
 static void
 add_table(struct symbols *symbols, Elf *elf, Elf_Scn *section,
 	  const GElf_Shdr *header, uint64_t bias)
@@ -90,6 +101,7 @@ add_table(struct symbols *symbols, Elf *elf, Elf_Scn *section,
 		symbols->items[symbols->count++] = (struct symbol){
 			.start = symbol.st_value + bias,
 			.end = symbol.st_value + bias + symbol.st_size,
+			.limit = section_end(elf, &symbol) + bias,
 			.name = name,
 			.rank = rank_of(&symbol),
 		};
@@ -140,9 +152,11 @@ sort(struct symbols *symbols)
 			while (next < symbols->count &&
 			       items[next].start == items[i].start)
 				next++;
-			items[i].end = next < symbols->count
-					       ? items[next].start
-					       : items[i].start + 1;
+			items[i].end =
+				next < symbols->count && items[next].start <
+								 items[i].limit
+					? items[next].start
+					: items[i].limit;
 		}
 		if (items[i].end > reach)
 			reach = items[i].end;
