@@ -16,6 +16,7 @@
 #include "config.h"
 #include "counters.h"
 #include "dump_comments.h"
+#include "executable.h"
 #include "file.h"
 #include "gzip.h"
 #include "heap_profile.h"
@@ -65,11 +66,9 @@ int
 dump_init(void)
 {
 	char path[CONFIG_PATH_MAX];
-	long length = sys_call4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe",
-				path, sizeof(path) - 1);
 	const char *base = path;
 
-	path[sys_failed(length) ? 0 : length] = '\0';
+	executable_path(path, sizeof(path));
 	if (strrchr(path, '/') != NULL)
 		base = strrchr(path, '/') + 1;
 	if (*base == '\0')
