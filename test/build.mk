@@ -7,7 +7,9 @@ TEST_CFLAGS := $(BASE_CFLAGS) -O1 -g -Iagent -Itest
 unit_src := $(wildcard test/unit/*_test.c)
 unit_bin := $(unit_src:test/unit/%.c=$(B)/test/unit/%)
 prog_src := $(wildcard test/prog/*.c)
-prog_bin := $(prog_src:test/prog/%.c=$(B)/test/prog/%)
+prog_cc := $(wildcard test/prog/*.cc)
+prog_bin := $(prog_src:test/prog/%.c=$(B)/test/prog/%) \
+	$(prog_cc:test/prog/%.cc=$(B)/test/prog/%)
 
 link_of = $(patsubst %,agent/%.c,$(shell sed -n 's/^.*LINK: *\([^*]*\).*$$/\1/p' $(1)))
 libs_of = $(shell sed -n 's/^.*LIBS: *\([^*]*\).*$$/\1/p' $(1))
@@ -30,3 +32,9 @@ $(B)/test/prog/%: test/prog/%.c $$(call link_of,test/prog/$$*.c) Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TEST_CFLAGS) $(call cflags_of,$<) -o $@ $< \
 		$(call link_of,$<) -pthread -ldl $(call libs_of,$<)
+
+$(B)/test/prog/%: test/prog/%.cc Makefile
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -O1 -g -MMD -MP $(call cflags_of,$<) -o $@ $< \
+		-pthread $(call libs_of,$<)
