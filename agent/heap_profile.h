@@ -8,9 +8,11 @@
 #ifndef HEAPAGENT_HEAP_PROFILE_H
 #define HEAPAGENT_HEAP_PROFILE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "arena.h"
+#include "pprof.h"
 #include "stacks.h"
 
 /* A copy of one bucket, taken when the dump began. */
@@ -24,6 +26,8 @@ struct heap_row {
 struct heap_rows {
 	struct heap_row *rows;
 	unsigned count;
+	/* Of all rows together: what pprof_open() wants to know. */
+	size_t frame_count;
 };
 
 /*
@@ -32,6 +36,16 @@ struct heap_rows {
  * 0 or -ENOMEM. [dump]
  */
 int heap_rows_capture(struct heap_rows *rows, struct arena *arena);
+/* What that takes of the arena now, with room for new buckets. [any] */
+size_t heap_rows_arena_bytes(void);
+
+/*
+ * Writes the sample types, the period and one sample for each row with an
+ * allocation, its numeric label `bytes` the mean size of its blocks. The heap
+ * and the allocs profile differ in default_sample_type only. [dump]
+ */
+void heap_profile_write(struct pprof *pprof, const struct heap_rows *rows,
+			const char *default_sample_type, uint64_t rate_bytes);
 
 /*
  * The whole number of units (of 2^-bits) in a fixed-point sum, rounded so that

@@ -25,6 +25,7 @@
 #include "compiler.h"
 #include "counters.h"
 #include "elf_image.h"
+#include "executable.h"
 #include "loader.h"
 #include "region.h"
 #include "sys.h"
@@ -79,17 +80,11 @@ keep_string(const char *string)
 static int
 init_names(void)
 {
-	const char *name = (const char *)getauxval(AT_EXECFN);
 	struct loader_object object;
 	char path[PATH_BYTES_MAX];
-	long r = sys_call4(SYS_readlinkat, -1, "/proc/self/exe", path,
-			   sizeof(path) - 1);
 
-	if (r > 0) {
-		path[r] = '\0';
-		name = path;
-	}
-	main_path = keep_string(name ? name : "");
+	executable_path(path, sizeof(path));
+	main_path = keep_string(path);
 	vdso_path = keep_string("[vdso]");
 	vdso_start = getauxval(AT_SYSINFO_EHDR);
 	if (loader_find(getauxval(AT_PHDR), &object))
@@ -114,7 +109,12 @@ modules_init(void)
 		return -ENOMEM;
 	next_number = 1;
 	state = STATE_GENERATION;
-	return init_names();
+	r = init_names();
+	if (r != 0)
+		return r;
+	/* The executable is number 1: profiles put the main program first. */
+	(void)modules_find(getauxval(AT_PHDR));
+	return 0;
 }
 
 static bool

@@ -23,6 +23,11 @@
 
 struct pprof; /* in the arena; see pprof.c */
 
+/* Frames, values and labels of one sample, at most: unwind.h's limit. */
+#define PPROF_FRAMES_MAX 512
+/* Distinct label texts that the arena has room for; one a frame at most. */
+#define PPROF_LABEL_TEXTS_MAX 65536
+
 struct pprof_label {
 	const char *key;
 	const char *text; /* a string label, or NULL for a number: */
@@ -36,9 +41,11 @@ struct pprof_value_type {
 };
 
 /*
- * Begins a profile that is written to out. The arena needs about
- * pprof_arena_bytes(frames) for a profile of that many frames, distinct or
- * not. NULL if the arena is too small. [dump]
+ * Begins a profile that is written to out. The arena needs at most
+ * pprof_arena_bytes(frames) for a profile of that many frames, were they all
+ * distinct, with comments of 32 KiB; what is used grows with the distinct
+ * ones. NULL if the arena is too small. Strings that are passed in are
+ * copied. [dump]
  */
 struct pprof *pprof_open(struct arena *arena, struct gzip *out,
 			 size_t frames_max);
@@ -63,7 +70,9 @@ void pprof_sample(struct pprof *pprof, const uint64_t *frames,
 
 /*
  * Writes the mappings and the string table. 0, or the first error of the whole
- * profile: -ENOMEM (arena used up) or what gzip reported. [dump]
+ * profile: -ENOMEM (arena used up), -E2BIG (a sample of too many frames) or
+ * -EMSGSIZE (of too many labels). Errors of the file are gzip_close()'s.
+ * Mapping 1 is the executable, which is module 1. [dump]
  */
 int pprof_close(struct pprof *pprof);
 

@@ -3,7 +3,7 @@
 # own, `LINK: live region sys`, agent modules without path and suffix: that
 # the test builds proves that the module needs no more than those.
 
-TEST_CFLAGS := $(BASE_CFLAGS) -O1 -g -Iagent -Itest
+TEST_CFLAGS := $(BASE_CFLAGS) -O1 -g -Iagent -Itest -Itest/unit
 unit_src := $(wildcard test/unit/*_test.c)
 unit_bin := $(unit_src:test/unit/%.c=$(B)/test/unit/%)
 prog_src := $(wildcard test/prog/*.c)
@@ -38,3 +38,17 @@ $(B)/test/prog/%: test/prog/%.cc Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -O1 -g -MMD -MP $(call cflags_of,$<) -o $@ $< \
 		-pthread $(call libs_of,$<)
+
+# Stress tests run under ThreadSanitizer, outside the preload.
+stress_src := $(wildcard test/stress/*_stress.c)
+stress_bin := $(stress_src:test/stress/%.c=$(B)/test/stress/%)
+tests: $(stress_bin)
+
+$(B)/test/stress/%: test/stress/%.c $$(call link_of,test/stress/$$*.c) Makefile
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TEST_CFLAGS) -O2 -fsanitize=thread $(call cflags_of,$<) \
+		-o $@ $< $(call link_of,$<) -lcmocka -pthread \
+		$(call libs_of,$<)
+
+include test/tools/build.mk

@@ -9,7 +9,7 @@
  * summary line and one line for each place where the two first differ.
  *
  * LINK: unwind row_cache cfi cfi_expression modules loader
- * LINK: elf_image span region counters sys
+ * LINK: elf_image executable span region counters sys
  * CFLAGS: -shared -fPIC -O2 -fvisibility=hidden -ftls-model=initial-exec
  * CFLAGS: -Wl,-z,now
  */

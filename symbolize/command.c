@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * command.c - how subcommands report what went wrong: one line each.
+ */
+#include "command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static void
+complain(const char *format, va_list args)
+{
+	char line[4096];
+
+	/* One write, so that lines of several processes stay whole. */
+	vsnprintf(line, sizeof(line), format, args);
+	fprintf(stderr, "heapagent: %s\n", line);
+}
+
+int
+command_fail(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	complain(format, args);
+	va_end(args);
+	return COMMAND_FAILED;
+}
+
+int
+command_misused(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	complain(format, args);
+	va_end(args);
+	return COMMAND_USAGE;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * command.h - what a subcommand of `heapagent` is.
+ *
+ * Each lives in a file command_NAME.c of its own, and the table of
+ * heapagent.c lists it. One process runs one of them, in one thread.
+ */
+#ifndef HEAPAGENT_COMMAND_H
+#define HEAPAGENT_COMMAND_H
+
+/* Exit statuses; a program that `run` starts has its own. */
+enum {
+	COMMAND_OK = 0,
+	COMMAND_FAILED = 1,
+	COMMAND_USAGE = 2,
+};
+
+struct command {
+	const char *name;
+	const char *arguments; /* as in the help: "PID [--timeout SECONDS]" */
+	const char *options;   /* lines of the help, with their ends; or NULL */
+	const char *summary;   /* one line of the help */
+	/* argv[0] is the subcommand's name. Returns the exit status. */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct command command_run;
+extern const struct command command_dump;
+extern const struct command command_symbolize;
+
+/* "heapagent: ...\n" on standard error. Returns COMMAND_FAILED. */
+int command_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same for a wrong call. Returns COMMAND_USAGE. */
+int command_misused(const char *format, ...)
+	__attribute__((format(printf, 1, 2)));
+
+#endif

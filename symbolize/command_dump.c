@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * command_dump.c - `heapagent dump PID`: asks the agent for a dump, waits for
+ * its files, and prints their paths.
+ *
+ * The files of a dump appear in the order threads, allocs, heap, each of them
+ * complete, so the last kind that the agent writes says that all are there.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "process.h"
+#include "signals.h"
+
+#define TIMEOUT_DEFAULT_S 30.0
+#define POLL_NS 10000000
+
+/* In the order in which they appear. */
+static const struct {
+	const char *name;
+	unsigned bit;
+} kinds[] = {
+	{ "threads", PROFILE_THREADS },
+	{ "allocs", PROFILE_ALLOCS },
+	{ "heap", PROFILE_HEAP },
+};
+#define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
+
+struct dump_options {
+	pid_t pid;
+	double timeout_s;
+};
+
+static const char *
+last_kind(unsigned profiles)
+{
+	for (size_t i = KIND_COUNT; i-- > 0;)
+		if (profiles & kinds[i].bit)
+			return kinds[i].name;
+	return "heap";
+}
+
+/* Cuts ".text" off the end of name; false if it does not end so. */
+static bool
+cut(char *name, const char *text)
+{
+	size_t length = strlen(text), have = strlen(name);
+
+	if (have <= length || name[have - length - 1] != '.' ||
+	    strcmp(name + have - length, text) != 0)
+		return false;
+	name[have - length - 1] = '\0';
+	return true;
+}
+
+/* Takes name apart: SEQ of EXE.PID.SEQ.KIND.pb.gz, 0 if it is another's. */
+static unsigned long
+sequence(const char *name, pid_t pid, const char *kind)
+{
+	char rest[NAME_MAX + 1], number[16];
+	unsigned long seq;
+	char *dot;
+
+	snprintf(rest, sizeof(rest), "%s", name);
+	if (!cut(rest, "gz") || !cut(rest, "pb") || !cut(rest, kind))
+		return 0;
+	dot = strrchr(rest, '.');
+	if (!dot || !isdigit((unsigned char)dot[1]))
+		return 0;
+	seq = strtoul(dot + 1, NULL, 10);
+	*dot = '\0';
+	snprintf(number, sizeof(number), "%d", (int)pid);
+	return cut(rest, number) ? seq : 0;
+}
+
+/*
+ * The lowest SEQ above `after` of a dump that is complete, with the part of
+ * its names before the kind in stem; 0 if there is none yet.
+ */
+static unsigned long
+find_dump(const struct process *process, unsigned long after,
+	  char stem[NAME_MAX + 1])
+{
+	const char *kind = last_kind(process->profiles);
+	unsigned long found = 0, seq;
+	char path[CONFIG_PATH_MAX + 64];
+	struct dirent *entry;
+	DIR *directory;
+
+	snprintf(path, sizeof(path), "%s%s", process->root, process->directory);
+	directory = opendir(path);
+	while (directory && (entry = readdir(directory))) {
+		seq = sequence(entry->d_name, process->inner_pid, kind);
+		if (seq <= after || (found && seq > found))
+			continue;
+		found = seq;
+		snprintf(stem, NAME_MAX + 1, "%.*s",
+			 (int)(strlen(entry->d_name) - strlen(kind) -
+			       strlen(".pb.gz")),
+			 entry->d_name);
+	}
+	if (directory)
+		closedir(directory);
+	return found;
+}
+
+static unsigned long
+newest_dump(const struct process *process)
+{
+	char stem[NAME_MAX + 1];
+	unsigned long newest = 0, seq;
+
+	while ((seq = find_dump(process, newest, stem)))
+		newest = seq;
+	return newest;
+}
+
+static void
+print_paths(const struct process *process, const char *stem)
+{
+	char path[2 * CONFIG_PATH_MAX];
+
+	for (size_t i = 0; i < KIND_COUNT; i++) {
+		snprintf(path, sizeof(path), "%s%s/%s%s.pb.gz", process->root,
+			 process->directory, stem, kinds[i].name);
+		if (access(path, F_OK) == 0)
+			puts(path);
+	}
+}
+
+static double
+now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static int
+timed_out(const struct process *process, const struct dump_options *options)
+{
+	char name[32];
+
+	signals_name(process->signal, name, sizeof(name));
+	return command_fail(
+		"dump: process %d wrote no dump to %s%s in %g s: it may use %s "
+		"for itself, or the agent is off in it or cannot write there%s",
+		(int)process->pid, process->root, process->directory,
+		options->timeout_s, name,
+		process->settings_sure ? ""
+				       : " (the directory is a guess: its "
+					 "memory may not be read)");
+}
+
+/* Asks for a dump and waits for it. */
+static int
+request(const struct process *process, const struct dump_options *options)
+{
+	const struct timespec pause = { .tv_nsec = POLL_NS };
+	const double deadline_s = now_s() + options->timeout_s;
+	const unsigned long before = newest_dump(process);
+	char stem[NAME_MAX + 1];
+	bool ended;
+
+	if (kill(process->pid, process->signal) != 0)
+		return command_fail("dump: process %d: %m", (int)process->pid);
+	do {
+		/* Asked before the look, so that the last files are seen. */
+		ended = process_ended(process->pid);
+		if (find_dump(process, before, stem)) {
+			print_paths(process, stem);
+			return COMMAND_OK;
+		}
+		if (ended)
+			return command_fail("dump: process %d ended before its "
+					    "dump was complete",
+					    (int)process->pid);
+		nanosleep(&pause, NULL);
+	} while (now_s() < deadline_s);
+	return timed_out(process, options);
+}
+
+/* What speaks against sending the signal: a failure's status, else 0. */
+static int
+check_signal(const struct process *process)
+{
+	const int pid = (int)process->pid;
+	uint64_t bit;
+	char name[32];
+
+	if (process->signal == 0)
+		return command_fail("dump: the agent in process %d listens to "
+				    "no signal (HEAPAGENT_SIGNAL=none)",
+				    pid);
+	bit = UINT64_C(1) << (process->signal - 1);
+	signals_name(process->signal, name, sizeof(name));
+	if (process->ignored & bit)
+		return command_fail("dump: process %d ignores %s: the program "
+				    "has taken that signal, choose another "
+				    "with HEAPAGENT_SIGNAL",
+				    pid, name);
+	/* The default action would end the process. */
+	if (!(process->caught & bit))
+		return command_fail("dump: process %d does not catch %s: the "
+				    "agent is off in it (HEAPAGENT_CHILDREN=0?)"
+				    " or listens to another signal",
+				    pid, name);
+	if (process_blocks(process, process->signal))
+		return command_fail("dump: process %d blocks %s in all its "
+				    "threads",
+				    pid, name);
+	return COMMAND_OK;
+}
+
+/* Finds the process and the agent in it: a failure's status, else 0. */
+static int
+find_agent(struct process *process, pid_t pid)
+{
+	int error = process_status(process, pid);
+
+	if (error == -ESRCH || (!error && process->state == 'Z'))
+		return command_fail("dump: there is no process %d", (int)pid);
+	if (!error)
+		error = process_library(process);
+	if (error == -ENOENT)
+		return command_fail("dump: the agent is not in process %d; "
+				    "start the program with heapagent run",
+				    (int)pid);
+	if (error)
+		return command_fail("dump: process %d: %s", (int)pid,
+				    strerror(-error));
+	process_settings(process);
+	return COMMAND_OK;
+}
+
+/* The whole text as a positive number up to limit, or -1. */
+static double
+positive(const char *text, double limit)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	return end != text && *end == '\0' && value > 0 && value <= limit
+		       ? value
+		       : -1;
+}
+
+static int
+read_options(int argc, char **argv, struct dump_options *options)
+{
+	static const struct option names[] = {
+		{ "timeout", required_argument, NULL, 't' },
+		{ .name = NULL },
+	};
+	int got;
+
+	*options = (struct dump_options){ .timeout_s = TIMEOUT_DEFAULT_S };
+	opterr = 0;
+	while ((got = getopt_long(argc, argv, ":", names, NULL)) != -1) {
+		if (got != 't')
+			return command_misused("dump: %s '%s'; the option is "
+					       "--timeout SECONDS",
+					       got == ':' ? "no value for"
+							  : "unknown option",
+					       argv[optind - 1]);
+		options->timeout_s = positive(optarg, 86400);
+		if (options->timeout_s < 0)
+			return command_misused("dump: --timeout '%s' is not a "
+					       "number of seconds (to 86400)",
+					       optarg);
+	}
+	if (optind + 1 != argc)
+		return command_misused("dump: give one process number");
+	if (strspn(argv[optind], "0123456789") != strlen(argv[optind]) ||
+	    positive(argv[optind], INT_MAX) < 0)
+		return command_misused("dump: '%s' is not a process number",
+				       argv[optind]);
+	options->pid = atoi(argv[optind]);
+	return COMMAND_OK;
+}
+
+static int
+dump(int argc, char **argv)
+{
+	static struct process process;
+	struct dump_options options;
+	int status = read_options(argc, argv, &options);
+
+	if (status == COMMAND_OK)
+		status = find_agent(&process, options.pid);
+	if (status == COMMAND_OK)
+		status = check_signal(&process);
+	if (status == COMMAND_OK)
+		status = request(&process, &options);
+	return status;
+}
+
+const struct command command_dump = {
+	.name = "dump",
+	.arguments = "PID [--timeout SECONDS]",
+	.options = "  --timeout SECONDS  how long to wait for the files (30)\n",
+	.summary = "Have a running program write its profiles; print their "
+		   "paths",
+	.run = dump,
+};

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * heapagent.c - the command `heapagent`: picks the subcommand.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+
+static const struct command *const commands[] = {
+	&command_run,
+	&command_dump,
+	&command_symbolize,
+};
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+static void
+print_help(FILE *out)
+{
+	fputs("Usage: heapagent COMMAND [ARGUMENT]...\n"
+	      "Heap and thread profiles of running programs, in pprof's "
+	      "format.\n\n",
+	      out);
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		fprintf(out, "  %-11s %s\n", commands[i]->name,
+			commands[i]->summary);
+	fputs("  help        this text, or `heapagent COMMAND --help`\n"
+	      "  --version   the version\n",
+	      out);
+}
+
+static void
+print_command_help(const struct command *command)
+{
+	printf("Usage: heapagent %s %s\n%s.\n%s", command->name,
+	       command->arguments, command->summary,
+	       command->options ? command->options : "");
+}
+
+static const struct command *
+find(const char *name)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static int
+unknown(const char *name)
+{
+	char accepted[1024] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		used += (size_t)snprintf(accepted + used,
+					 sizeof(accepted) - used, "%s, ",
+					 commands[i]->name);
+	return command_misused("unknown command '%s'; there are %shelp", name,
+			       accepted);
+}
+
+/* True if help is asked for in the command's own options, before "--". */
+static bool
+wants_help(int argc, char **argv)
+{
+	return argc > 1 &&
+	       (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+}
+
+static int
+help(int argc, char **argv)
+{
+	const struct command *command;
+
+	if (argc < 2) {
+		print_help(stdout);
+		return COMMAND_OK;
+	}
+	command = find(argv[1]);
+	if (!command)
+		return unknown(argv[1]);
+	print_command_help(command);
+	return COMMAND_OK;
+}
+
+static int
+dispatch(int argc, char **argv)
+{
+	const struct command *command;
+
+	if (strcmp(argv[0], "help") == 0 || strcmp(argv[0], "--help") == 0 ||
+	    strcmp(argv[0], "-h") == 0)
+		return help(argc, argv);
+	if (strcmp(argv[0], "--version") == 0) {
+		puts("heapagent " HEAPAGENT_VERSION);
+		return COMMAND_OK;
+	}
+	command = find(argv[0]);
+	if (!command)
+		return unknown(argv[0]);
+	if (wants_help(argc, argv)) {
+		print_command_help(command);
+		return COMMAND_OK;
+	}
+	return command->run(argc, argv);
+}
+
+int
+main(int argc, char **argv)
+{
+	int status;
+
+	if (argc < 2) {
+		print_help(stderr);
+		return COMMAND_USAGE;
+	}
+	status = dispatch(argc - 1, argv + 1);
+	/* Output that did not reach its file is a failure (a full disk). */
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return command_fail("cannot write the output: %m");
+	return status;
+}

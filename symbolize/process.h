@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * process.h - what /proc tells of a process that runs with the agent.
+ *
+ * Only looks: nothing is attached, stopped or written. The process goes on
+ * meanwhile, so each answer may be old when it is used.
+ */
+#ifndef HEAPAGENT_PROCESS_H
+#define HEAPAGENT_PROCESS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "config.h"
+
+struct process {
+	pid_t pid;
+	pid_t inner_pid; /* its own number, in its PID namespace */
+	char state;	 /* as in /proc/PID/status: 'Z' has ended */
+	uint64_t caught; /* signal masks: bit SIG - 1 */
+	uint64_t ignored;
+
+	char library[PATH_MAX]; /* the agent's file, as mapped; "" if none */
+	uintptr_t library_base;
+
+	int signal;	    /* that asks for a dump; 0: none */
+	unsigned profiles;  /* PROFILE_* bits */
+	bool settings_sure; /* read from the agent itself, not guessed */
+	char directory[CONFIG_PATH_MAX]; /* as the process names it */
+	/* Prefix that makes its paths ours: "" or "/proc/PID/root". */
+	char root[32];
+};
+
+/* 0, -ESRCH (no such process) or another -errno (-EACCES, -EPERM). */
+int process_status(struct process *process, pid_t pid);
+/* Finds the library in its mappings. 0, -ENOENT (not there) or -errno. */
+int process_library(struct process *process);
+/*
+ * The settings that the agent in it runs with: from its memory where that may
+ * be read, else from the environment that the process was started with, else
+ * the defaults.
+ */
+void process_settings(struct process *process);
+/* True if every thread blocks the signal. */
+bool process_blocks(const struct process *process, int signal);
+/* True if it is no more, or a zombie. */
+bool process_ended(pid_t pid);
+
+#endif

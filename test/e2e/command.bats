@@ -1,0 +1,382 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# `heapagent run` and `heapagent dump`: what they do, and that each thing that
+# can be wrong is said in one line.
+# shellcheck disable=SC2030,SC2031 # each test is a process of its own
+bats_require_minimum_version 1.5.0
+
+setup() {
+	cd "$BATS_TEST_DIRNAME/../.." || return 1
+	root=$PWD
+	heapagent=$root/build/heapagent
+	prog=$root/build/test/prog
+	dir=$BATS_TEST_TMPDIR
+	[ -x "$heapagent" ]
+	victim=
+}
+
+teardown() {
+	[ -z "$victim" ] || kill -KILL "$victim" || true
+}
+
+# The command said exactly one line on standard error, with these words.
+assert_error() {
+	local status_wanted=$1 word
+	shift
+	echo "status $status: $stderr"
+	[ "$status" -eq "$status_wanted" ]
+	[ -z "$output" ]
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+	[[ $stderr == "heapagent: "* ]]
+	for word; do
+		[[ $stderr == *"$word"* ]]
+	done
+}
+
+# Starts a command in $dir; $victim is its PID, once it has said "ready".
+start() {
+	(cd "$dir" && exec "$@" >"$dir/victim.out" 2>"$dir/victim.err" 3>&-) &
+	victim=$!
+	disown
+	for ((i = 0; i < 500; i++)); do
+		! grep -q ready "$dir/victim.out" || return 0
+		sleep 0.02
+	done
+	cat "$dir/victim.err"
+	return 1
+}
+
+compile() {
+	local out=$1
+	shift
+	echo 'int main(void) { return 7; }' >"$dir/main.c"
+	gcc "$@" -o "$out" "$dir/main.c"
+}
+
+# --- the command itself
+
+@test "help names every command" {
+	run --separate-stderr "$heapagent" help
+	[ "$status" -eq 0 ]
+	[[ $output == *run*dump* ]]
+	[ "$(wc -l <<<"$output")" -le 24 ]
+	for name in run dump; do
+		run --separate-stderr "$heapagent" "$name" --help
+		[ "$status" -eq 0 ]
+		[[ $output == "Usage: heapagent $name "* ]]
+		[ "$(wc -l <<<"$output")" -le 24 ]
+	done
+}
+
+@test "--version is the Makefile's" {
+	run --separate-stderr "$heapagent" --version
+	[ "$status" -eq 0 ]
+	[ "$output" = "heapagent $(sed -n 's/^VERSION := //p' Makefile)" ]
+}
+
+@test "an unknown command is named, with those there are" {
+	run --separate-stderr "$heapagent" frobnicate
+	assert_error 2 frobnicate run dump
+}
+
+@test "output to a full disk fails" {
+	run --separate-stderr bash -c "'$heapagent' help >/dev/full"
+	assert_error 1 output
+}
+
+# --- run
+
+@test "run sets the variables and starts the program in its place" {
+	run --separate-stderr "$heapagent" run --rate 4096 --dir "$dir" \
+		--signal USR1 --depth 64 --memory=32M --profiles heap \
+		--at-exit --unwinder fp --log quiet \
+		-- "$prog/show_settings" --rate 5 x
+	[ "$status" -eq 0 ]
+	echo "$output"
+	[ "$(sort <<<"$output")" = "$(sort <<-END
+		argument --rate
+		argument 5
+		argument x
+		HEAPAGENT_RATE=4096
+		HEAPAGENT_DIR=$dir
+		HEAPAGENT_SIGNAL=USR1
+		HEAPAGENT_DEPTH=64
+		HEAPAGENT_MEMORY=32M
+		HEAPAGENT_PROFILES=heap
+		HEAPAGENT_AT_EXIT=1
+		HEAPAGENT_UNWINDER=fp
+		HEAPAGENT_LOG=quiet
+		LD_PRELOAD=$root/build/libheapagent.so
+	END
+	)" ]
+}
+
+@test "run --no-children sets its variable" {
+	run --separate-stderr "$heapagent" run --no-children \
+		"$prog/show_settings"
+	[ "$status" -eq 0 ]
+	[[ $output == *HEAPAGENT_CHILDREN=0* ]]
+}
+
+@test "run keeps what LD_PRELOAD has, behind the agent" {
+	LD_PRELOAD=libm.so.6 run --separate-stderr \
+		"$heapagent" run "$prog/show_settings"
+	[ "$status" -eq 0 ]
+	[ "$output" = "LD_PRELOAD=$root/build/libheapagent.so:libm.so.6" ]
+}
+
+@test "run has the program's exit status" {
+	compile "$dir/seven"
+	run "$heapagent" run "$dir/seven"
+	[ "$status" -eq 7 ]
+}
+
+@test "run: a wrong call" {
+	run --separate-stderr "$heapagent" run
+	assert_error 2 program
+	run --separate-stderr "$heapagent" run --rate
+	assert_error 2 --rate
+	run --separate-stderr "$heapagent" run --fast -- true
+	assert_error 2 --fast
+}
+
+@test "run: a program that is not there, or cannot be run" {
+	run -127 --separate-stderr "$heapagent" run no-such-program-at-all
+	assert_error 127 no-such-program-at-all
+	run -127 --separate-stderr "$heapagent" run "$dir/nothing"
+	assert_error 127 "$dir/nothing"
+	touch "$dir/plain"
+	run --separate-stderr "$heapagent" run "$dir/plain"
+	assert_error 126 "$dir/plain"
+	run --separate-stderr "$heapagent" run "$dir"
+	assert_error 126 "$dir"
+}
+
+@test "run: a static program" {
+	compile "$dir/static" -static
+	run --separate-stderr "$heapagent" run "$dir/static"
+	assert_error 2 "$dir/static" static
+	compile "$dir/static" -static-pie
+	run --separate-stderr "$heapagent" run "$dir/static"
+	assert_error 2 "$dir/static" static
+}
+
+@test "run: a Go program, static or with cgo, stripped or not" {
+	printf 'package main\nfunc main() {}\n' >"$dir/plain.go"
+	printf 'package main\nimport "C"\nfunc main() {}\n' >"$dir/cgo.go"
+	export GOCACHE=$dir/cache GOPATH=$dir/go GO111MODULE=off
+	for source in plain cgo; do
+		for flags in "" "-s -w"; do
+			(cd "$dir" && go build -ldflags "$flags" -o "$source" \
+				"$source.go")
+			run --separate-stderr "$heapagent" run "$dir/$source"
+			assert_error 2 "$dir/$source" Go
+		done
+	done
+}
+
+@test "run: a 32-bit program, and one for another machine" {
+	compile "$dir/other"
+	# e_machine is the 2 bytes at 18: 183 is AArch64.
+	printf '\xb7\x00' |
+		dd of="$dir/other" bs=1 seek=18 conv=notrunc status=none
+	run --separate-stderr "$heapagent" run "$dir/other"
+	assert_error 2 "$dir/other" "another machine"
+	# EI_CLASS is the byte at 4: 1 is 32-bit.
+	printf '\x01' | dd of="$dir/other" bs=1 seek=4 conv=notrunc status=none
+	run --separate-stderr "$heapagent" run "$dir/other"
+	assert_error 2 "$dir/other" 32-bit
+}
+
+@test "run: a setuid program" {
+	[ "$(id -u)" -eq 0 ] || skip "only root can make another user's file"
+	compile "$dir/raised"
+	chown 1:1 "$dir/raised"
+	chmod 4755 "$dir/raised"
+	run --separate-stderr "$heapagent" run "$dir/raised"
+	assert_error 2 "$dir/raised" privileges
+	chmod 2755 "$dir/raised"
+	run --separate-stderr "$heapagent" run "$dir/raised"
+	assert_error 2 "$dir/raised" privileges
+	# One's own setuid program raises nothing.
+	chown 0:0 "$dir/raised"
+	chmod 4755 "$dir/raised"
+	run "$heapagent" run "$dir/raised"
+	[ "$status" -eq 7 ]
+}
+
+@test "run: scripts are followed to their interpreter" {
+	compile "$dir/static" -static
+	compile "$dir/dynamic"
+	printf '#!%s -x\n' "$dir/static" >"$dir/script"
+	printf '#!%s\n' "$dir/script" >"$dir/outer"
+	printf '#!/usr/bin/env static\n' >"$dir/by_env"
+	printf '#!/usr/bin/env by_itself\n' >"$dir/by_itself"
+	printf '#! %s\n' "$dir/dynamic" >"$dir/good"
+	printf 'exit 9\n' >"$dir/bare"
+	chmod +x "$dir"/{script,outer,by_env,by_itself,good,bare}
+	for script in script outer; do
+		run --separate-stderr "$heapagent" run "$dir/$script"
+		assert_error 2 "$dir/static" static
+	done
+	PATH=$dir:$PATH run --separate-stderr "$heapagent" run by_env
+	assert_error 2 "$dir/static" static
+	PATH=$dir:$PATH run --separate-stderr "$heapagent" run by_itself
+	assert_error 126 "script to script"
+	run "$heapagent" run "$dir/good"
+	[ "$status" -eq 7 ]
+	run "$heapagent" run "$dir/bare"
+	[ "$status" -eq 9 ]
+}
+
+@test "run: a directory that LD_PRELOAD cannot name" {
+	mkdir "$dir/with space"
+	cp "$heapagent" "$root/build/libheapagent.so" "$dir/with space/"
+	run --separate-stderr "$dir/with space/heapagent" run true
+	assert_error 1 space
+}
+
+@test "run: without the library beside it" {
+	cp "$heapagent" "$dir/"
+	run --separate-stderr "$dir/heapagent" run true
+	assert_error 1 libheapagent.so
+}
+
+# --- dump
+
+@test "dump: a wrong call" {
+	run --separate-stderr "$heapagent" dump
+	assert_error 2 "process number"
+	for pid in x 0 -5 12x 99999999999; do
+		run --separate-stderr "$heapagent" dump -- "$pid"
+		assert_error 2 "'$pid'"
+	done
+	run --separate-stderr "$heapagent" dump --timeout soon 1
+	assert_error 2 soon
+	run --separate-stderr "$heapagent" dump --wait 1
+	assert_error 2 --wait
+}
+
+@test "dump: no such process" {
+	sleep 0 3>&- &
+	wait $!
+	run --separate-stderr "$heapagent" dump $!
+	assert_error 1 "no process $!"
+}
+
+@test "dump: a process without the agent" {
+	start "$prog/patient"
+	run --separate-stderr "$heapagent" dump "$victim"
+	assert_error 1 "$victim" "not in"
+	kill -0 "$victim"
+}
+
+@test "dump: not permitted" {
+	[ "$(id -u)" -eq 0 ] || skip "only root can become another user"
+	start "$heapagent" run "$prog/patient"
+	cp "$heapagent" "$dir/"
+	chmod 755 "$dir" "$dir/heapagent"
+	run --separate-stderr setpriv --reuid 65534 --regid 65534 \
+		--clear-groups "$heapagent" dump "$victim"
+	assert_error 1 "$victim" "not permitted"
+}
+
+@test "dump prints three paths, again and again" {
+	start "$heapagent" run "$prog/patient"
+	for seq in 0001 0002 0003; do
+		run --separate-stderr "$heapagent" dump "$victim"
+		echo "$output$stderr"
+		[ "$status" -eq 0 ]
+		[ -z "$stderr" ]
+		[ "$output" = "$dir/patient.$victim.$seq.threads.pb.gz
+$dir/patient.$victim.$seq.allocs.pb.gz
+$dir/patient.$victim.$seq.heap.pb.gz" ]
+		for file in $output; do
+			gzip -t "$file"
+		done
+	done
+	kill -0 "$victim"
+}
+
+@test "dump uses the signal, directory and profiles of the agent" {
+	mkdir "$dir/dumps"
+	start "$heapagent" run --signal RTMIN+3 --dir dumps --profiles heap \
+		"$prog/patient" take
+	run --separate-stderr "$heapagent" dump "$victim"
+	echo "$output$stderr"
+	[ "$status" -eq 0 ]
+	[ "$output" = "$dir/dumps/patient.$victim.0001.heap.pb.gz" ]
+}
+
+@test "dump finds the settings of a program that overwrote its environment" {
+	start "$heapagent" run --signal USR1 --dir "$dir" "$prog/patient" \
+		overwrite
+	run grep -q HEAPAGENT "/proc/$victim/environ"
+	[ "$status" -ne 0 ]
+	run --separate-stderr "$heapagent" dump "$victim"
+	echo "$output$stderr"
+	[ "$status" -eq 0 ]
+	[ "$(wc -l <<<"$output")" -eq 3 ]
+}
+
+@test "dump: the agent listens to no signal" {
+	start "$heapagent" run --signal none "$prog/patient"
+	run --separate-stderr "$heapagent" dump "$victim"
+	assert_error 1 "$victim" none
+}
+
+@test "dump: the program ignores, blocks or has taken the signal" {
+	start "$heapagent" run "$prog/patient" ignore
+	run --separate-stderr "$heapagent" dump "$victim"
+	assert_error 1 "$victim" ignores SIGUSR2
+	kill -KILL "$victim"
+	start "$heapagent" run "$prog/patient" block
+	run --separate-stderr "$heapagent" dump "$victim"
+	assert_error 1 "$victim" blocks SIGUSR2
+	kill -KILL "$victim"
+	start "$heapagent" run "$prog/patient" take
+	run --separate-stderr "$heapagent" dump --timeout 1 "$victim"
+	assert_error 1 "$victim" "no dump" SIGUSR2
+	kill -0 "$victim"
+}
+
+@test "dump: never sends a signal that would end the program" {
+	start "$heapagent" run "$prog/patient" default
+	run --separate-stderr "$heapagent" dump "$victim"
+	assert_error 1 "$victim" "does not catch" SIGUSR2
+	kill -0 "$victim"
+}
+
+@test "dump: a child that the agent leaves alone" {
+	start "$heapagent" run --no-children \
+		bash -c "'$prog/patient' & wait"
+	child=$(pgrep -P "$victim")
+	run --separate-stderr "$heapagent" dump --timeout 5 "$child"
+	kill -0 "$child"
+	kill -KILL "$child"
+	assert_error 1 "$child" "not in"
+}
+
+@test "dump: the process ends before it dumped" {
+	start "$heapagent" run "$prog/patient" end
+	run --separate-stderr "$heapagent" dump "$victim"
+	assert_error 1 "$victim" ended
+	victim=
+}
+
+# --- install
+
+@test "installed, run finds the library and dump works" {
+	make -s install PREFIX=/opt/agent DESTDIR="$dir/stage" >/dev/null
+	installed=$dir/stage/opt/agent
+	run --separate-stderr "$installed/bin/heapagent" run \
+		"$prog/show_settings"
+	[ "$status" -eq 0 ]
+	library=$(realpath "$installed/lib/heapagent/libheapagent.so")
+	[ "$output" = "LD_PRELOAD=$library" ]
+	start "$installed/bin/heapagent" run "$prog/patient"
+	run --separate-stderr "$installed/bin/heapagent" dump "$victim"
+	echo "$output$stderr"
+	[ "$status" -eq 0 ]
+	[ "$(wc -l <<<"$output")" -eq 3 ]
+}
