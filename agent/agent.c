@@ -192,6 +192,11 @@ construct(void)
 static __attribute__((destructor)) void
 destruct(void)
 {
-	if (config.at_exit && atomic_load_acquire(&state) == STATE_ACTIVE)
+	if (atomic_load_acquire(&state) != STATE_ACTIVE)
+		return;
+	/* A process whose end takes its whole container with it ends after. */
+	if (config.at_exit)
 		trigger_dump_and_wait();
+	else
+		trigger_wait();
 }

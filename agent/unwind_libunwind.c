@@ -27,6 +27,7 @@ static struct {
 	__typeof__(unw_step) *step;
 	__typeof__(unw_get_reg) *get;
 	__typeof__(unw_is_signal_frame) *is_signal;
+	bool loaded;
 } lib;
 
 static int
@@ -55,6 +56,7 @@ unwind_libunwind_load(void)
 	    LOOK_UP(handle, unw_get_reg, &lib.get) ||
 	    LOOK_UP(handle, unw_is_signal_frame, &lib.is_signal))
 		return -ENOENT;
+	lib.loaded = true;
 	return 0;
 }
 
@@ -86,6 +88,8 @@ unwind_libunwind_stack(const struct unwind_request *request, unsigned *count)
 	unw_word_t ip = request->registers.ip;
 	int more = 0;
 
+	if (!lib.loaded)
+		return unwind_stack(request, count);
 	make_context(&request->registers, &context);
 	if (lib.init(&cursor, &context, exact ? UNW_INIT_SIGNAL_FRAME : 0) < 0)
 		more = -1;
