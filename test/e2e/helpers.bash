@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the end-to-end tests share. `load helpers` first.
+# shellcheck disable=SC2034 # the tests that load it use the variables
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 AGENT=$ROOT/build/libheapagent.so
