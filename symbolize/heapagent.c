@@ -12,6 +12,7 @@ static const struct command *const commands[] = {
 	&command_run,
 	&command_dump,
 	&command_symbolize,
+	&command_top,
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
