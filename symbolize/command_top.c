@@ -146,18 +146,10 @@ show(struct view *view, const struct profile *profile)
 static int
 run(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		OPTIONS_VIEW,
-		{ NULL, 0, NULL, 0 },
-	};
 	struct view view;
 	struct profile *profile;
-	int option, status = COMMAND_OK;
 	view_init(&view);
-	opterr = 0;
-	while (!status && (option = getopt_long_only(argc, argv, ":",
-						     long_options, NULL)) != -1)
-		status = view_option(&view, option, argv);
+	int status = view_parse(&view, argc, argv);
 	if (!status && optind + 1 != argc)
 		status = command_misused("top: one file is wanted");
 	if (!status)

@@ -9,10 +9,8 @@
 #include "command.h"
 
 static const struct command *const commands[] = {
-	&command_run,
-	&command_dump,
-	&command_symbolize,
-	&command_top,
+	&command_run,  &command_dump, &command_symbolize, &command_top,
+	&command_tree, &command_peek, &command_diff,
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 

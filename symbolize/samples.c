@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demangle.h"
 #include "estimate.h"
 #include "memory.h"
 #include "short_name.h"
@@ -62,20 +63,22 @@ add_line(struct maker *maker, struct place *place,
 	const char *file = profile_text(profile, function->filename);
 	if (!*name)
 		name = profile_text(profile, function->system_name);
-	char *shorter =
-		!maker->filter->full_names && is_long_cxx(profile, function)
-			? short_name(name)
-			: NULL;
-	const char *shown = shorter ? shorter : name;
+	/* Others write the raw name in both fields. */
+	char *clear = demangle(name);
+	char *shorter = NULL;
+	if (!maker->filter->full_names && is_long_cxx(profile, function))
+		shorter = short_name(clear);
+	const char *shown = shorter ? shorter : clear;
 	place->frames[place->count++] = number_of(maker->samples, shown);
 	/* As go tool pprof: a source file's name matches, too. */
 	place->focused = place->focused ||
-			 matches(maker->filter->focus, name) ||
+			 matches(maker->filter->focus, clear) ||
 			 matches(maker->filter->focus, file);
 	place->ignored = place->ignored ||
-			 matches(maker->filter->ignore, name) ||
+			 matches(maker->filter->ignore, clear) ||
 			 matches(maker->filter->ignore, file);
 	free(shorter);
+	free(clear);
 }
 
 static void

@@ -16,6 +16,41 @@
 #include "command.h"
 #include "memory.h"
 
+enum {
+	OPT_SAMPLE_TYPE = OPT_OWN,
+	OPT_TYPE_FIRST, /* of heap_types[], one after the other */
+	OPT_TYPE_LAST = OPT_TYPE_FIRST + 3,
+	OPT_FOCUS,
+	OPT_IGNORE,
+	OPT_NODE_COUNT,
+	OPT_CUM,
+	OPT_FLAT,
+	OPT_JSON,
+	OPT_FULL_NAMES,
+	OPT_DIFF,
+	OPT_OUTPUT,
+};
+
+static const struct option long_options[] = {
+	OPTIONS_SYMBOLIZER,
+	{ "sample_index", required_argument, NULL, OPT_SAMPLE_TYPE },
+	{ "alloc_objects", no_argument, NULL, OPT_TYPE_FIRST },
+	{ "alloc_space", no_argument, NULL, OPT_TYPE_FIRST + 1 },
+	{ "inuse_objects", no_argument, NULL, OPT_TYPE_FIRST + 2 },
+	{ "inuse_space", no_argument, NULL, OPT_TYPE_LAST },
+	{ "focus", required_argument, NULL, OPT_FOCUS },
+	{ "ignore", required_argument, NULL, OPT_IGNORE },
+	{ "nodecount", required_argument, NULL, OPT_NODE_COUNT },
+	{ "cum", no_argument, NULL, OPT_CUM },
+	{ "flat", no_argument, NULL, OPT_FLAT },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "full-names", no_argument, NULL, OPT_FULL_NAMES },
+	{ "diff", no_argument, NULL, OPT_DIFF },
+	{ "o", required_argument, NULL, OPT_OUTPUT },
+	{ "output", required_argument, NULL, OPT_OUTPUT },
+	{ NULL, 0, NULL, 0 },
+};
+
 static const char *const heap_types[] = {
 	"alloc_objects",
 	"alloc_space",
@@ -59,8 +94,21 @@ set_node_count(struct view *view, const char *text)
 	return COMMAND_OK;
 }
 
-int
-view_option(struct view *view, int option, char **argv)
+static int
+set_page_option(struct view *view, int option, char **argv)
+{
+	if (!view->takes_page_options)
+		return command_misused("%s: unknown option '%s'", argv[0],
+				       option == OPT_DIFF ? "--diff" : "-o");
+	if (option == OPT_DIFF)
+		view->diff = true;
+	else
+		view->out = optarg;
+	return COMMAND_OK;
+}
+
+static int
+set_option(struct view *view, int option, char **argv)
 {
 	if (options_symbolizer(option, &view->symbolizer))
 		return COMMAND_OK;
@@ -90,9 +138,23 @@ view_option(struct view *view, int option, char **argv)
 	case OPT_FULL_NAMES:
 		view->filter.full_names = true;
 		return COMMAND_OK;
+	case OPT_DIFF:
+	case OPT_OUTPUT:
+		return set_page_option(view, option, argv);
 	default:
 		return options_misused(option, argv);
 	}
+}
+
+int
+view_parse(struct view *view, int argc, char **argv)
+{
+	int status = COMMAND_OK, option;
+	opterr = 0;
+	while (!status && (option = getopt_long_only(argc, argv, ":",
+						     long_options, NULL)) != -1)
+		status = set_option(view, option, argv);
+	return status;
 }
 
 void

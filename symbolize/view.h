@@ -16,41 +16,14 @@ struct view {
 	size_t node_count;	 /* 0: all */
 	bool by_cum;
 	bool json;
+	bool diff;	 /* --diff; only if takes_page_options */
+	const char *out; /* -o; only if takes_page_options */
+	bool takes_page_options;
 	bool colour; /* set by view_output_begin() */
 	int pager_pid;
 };
 
 #define VIEW_NODE_COUNT 80 /* as go tool pprof */
-
-enum {
-	OPT_SAMPLE_TYPE = OPT_OWN + 100,
-	OPT_TYPE_FIRST, /* --inuse_space and so on: OPT_TYPE_FIRST + i */
-	OPT_TYPE_LAST = OPT_TYPE_FIRST + 3,
-	OPT_FOCUS,
-	OPT_IGNORE,
-	OPT_NODE_COUNT,
-	OPT_CUM,
-	OPT_FLAT,
-	OPT_JSON,
-	OPT_FULL_NAMES,
-};
-
-#define OPTIONS_VIEW \
-	OPTIONS_SYMBOLIZER, \
-		{ "sample_index", required_argument, NULL, OPT_SAMPLE_TYPE }, \
-		{ "alloc_objects", no_argument, NULL, OPT_TYPE_FIRST }, \
-		{ "alloc_space", no_argument, NULL, OPT_TYPE_FIRST + 1 }, \
-		{ "inuse_objects", no_argument, NULL, OPT_TYPE_FIRST + 2 }, \
-		{ "inuse_space", no_argument, NULL, OPT_TYPE_LAST }, \
-		{ "focus", required_argument, NULL, OPT_FOCUS }, \
-		{ "ignore", required_argument, NULL, OPT_IGNORE }, \
-		{ "nodecount", required_argument, NULL, OPT_NODE_COUNT }, \
-		{ "cum", no_argument, NULL, OPT_CUM }, \
-		{ "flat", no_argument, NULL, OPT_FLAT }, \
-		{ "json", no_argument, NULL, OPT_JSON }, \
-	{ \
-		"full-names", no_argument, NULL, OPT_FULL_NAMES \
-	}
 
 #define OPTIONS_VIEW_HELP \
 	"  --inuse_space --inuse_objects --alloc_space --alloc_objects, " \
@@ -66,10 +39,10 @@ enum {
 void view_init(struct view *view);
 
 /*
- * Handles one option of OPTIONS_VIEW. COMMAND_OK, or COMMAND_USAGE after the
- * reason was said.
+ * Handles the options; optind is the first word after them then. COMMAND_OK,
+ * or COMMAND_USAGE after the reason was said.
  */
-int view_option(struct view *view, int option, char **argv);
+int view_parse(struct view *view, int argc, char **argv);
 
 /*
  * Reads a profile and gives its addresses names where they have none.
