@@ -62,7 +62,7 @@ struct units_text
 units_change(double value, const char *unit)
 {
 	struct units_text plain = units_value(value, unit), out;
-	if (value < 0)
+	if (value <= 0)
 		return plain;
 	snprintf(out.text, sizeof(out.text), "+%.62s", plain.text);
 	return out;
