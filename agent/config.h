@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "compiler.h"
+
 /* Bits of config.profiles. */
 enum {
 	PROFILE_THREADS = 1 << 0,
@@ -49,7 +51,7 @@ struct config {
 	char directory[CONFIG_PATH_MAX]; /* absolute, no trailing slash */
 };
 
-extern struct config config;
+extern HIDDEN struct config config;
 
 /*
  * Reads envp (NULL-terminated, "NAME=value"). [init]

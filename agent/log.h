@@ -3,7 +3,8 @@
  * log.h - one-line messages on standard error, "heapagent: ...".
  *
  * Formats into a small buffer of its own and makes one write: no stdio, no
- * allocation, no errno. Understands %s, %d, %u, %llu, %zu, %x and %% only.
+ * allocation, no errno. Understands %s, %d, %u, %x (with l, ll, z and a
+ * zero-padded width) and %% only.
  */
 #ifndef HEAPAGENT_LOG_H
 #define HEAPAGENT_LOG_H

@@ -3,7 +3,7 @@
 # own, `LINK: live region sys`, agent modules without path and suffix: that
 # the test builds proves that the module needs no more than those.
 
-TEST_CFLAGS := $(BASE_CFLAGS) -O1 -g -Iagent -Itest
+TEST_CFLAGS := $(BASE_CFLAGS) -O1 -g -Iagent -Itest -Itest/unit
 unit_src := $(wildcard test/unit/*_test.c)
 unit_bin := $(unit_src:test/unit/%.c=$(B)/test/unit/%)
 prog_src := $(wildcard test/prog/*.c)
@@ -24,8 +24,23 @@ $(B)/test/unit/%: test/unit/%.c $$(call link_of,test/unit/$$*.c) Makefile
 	$(Q)$(CC) $(TEST_CFLAGS) $(call cflags_of,$<) -o $@ $< \
 		$(call link_of,$<) -lcmocka $(call libs_of,$<)
 
-$(B)/test/prog/%: test/prog/%.c Makefile
+# A program may link agent modules, too; most do not.
+$(B)/test/prog/%: test/prog/%.c $$(call link_of,test/prog/$$*.c) Makefile
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TEST_CFLAGS) $(call cflags_of,$<) -o $@ $< \
-		-pthread -ldl $(call libs_of,$<)
+		$(call link_of,$<) -pthread -ldl $(call libs_of,$<)
+
+# Stress tests run under ThreadSanitizer, outside the preload.
+stress_src := $(wildcard test/stress/*_stress.c)
+stress_bin := $(stress_src:test/stress/%.c=$(B)/test/stress/%)
+tests: $(stress_bin)
+
+$(B)/test/stress/%: test/stress/%.c $$(call link_of,test/stress/$$*.c) Makefile
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TEST_CFLAGS) -O2 -fsanitize=thread $(call cflags_of,$<) \
+		-o $@ $< $(call link_of,$<) -lcmocka -pthread \
+		$(call libs_of,$<)
+
+include test/tools/build.mk

@@ -6,6 +6,8 @@
 #ifndef HEAPAGENT_ARCH_X86_64_H
 #define HEAPAGENT_ARCH_X86_64_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #if !defined(__x86_64__) || !defined(__LP64__)
@@ -38,6 +40,23 @@ arch_thread_pointer(void)
 	/* The ABI's TCB starts with its own address (ELF TLS, variant II). */
 	__asm__("mov %%fs:0, %0" : "=r"(tp));
 	return tp;
+}
+
+/*
+ * Subtracts max(size, 1) from the countdown, in one instruction that a signal
+ * cannot divide, and says whether that was more than was left (unsigned).
+ * "cmp 1" borrows exactly for a size of 0, and "sbb" subtracts the borrow. [any]
+ */
+static inline bool
+arch_countdown(uint64_t *countdown, size_t size)
+{
+	bool borrowed;
+
+	__asm__("cmp $1, %[size]\n\t"
+		"sbb %[size], %[countdown]"
+		: [countdown] "+m"(*countdown), "=@ccc"(borrowed)
+		: [size] "r"(size));
+	return borrowed;
 }
 
 static inline void

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sampler.h - which allocations are sampled, and what a sample weighs.
+ *
+ * Sample points form a Poisson process over the allocated bytes with a mean
+ * distance of RATE: the gaps between them are exponential. An allocation is
+ * sampled if a point falls into it, which for S bytes has the probability
+ * p = 1 - exp(-S / RATE), and then stands for 1/p allocations like it.
+ * docs/sampling.md derives this and the variance.
+ */
+#ifndef HEAPAGENT_SAMPLER_H
+#define HEAPAGENT_SAMPLER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "compiler.h"
+#include "thread.h"
+
+/* The rate in force; 0 means no sampling. Written in [init] and after fork. */
+extern HIDDEN uint64_t sampler_rate_bytes;
+
+/*
+ * Sets the rate and draws a new seed from the kernel. Threads notice, and
+ * draw their next gap anew. [init]
+ */
+void sampler_init(uint64_t rate_bytes);
+
+/*
+ * 1 / (1 - exp(-size / rate)): 1 if the rate is 0 or 1. A size of 0 counts as
+ * 1. Correct to 1e-14. [any]
+ */
+double sampler_weight(uint64_t size_bytes, uint64_t rate_bytes);
+
+/*
+ * A gap in whole bytes: floor of an exponential variable of mean rate_bytes
+ * (0 for a rate of 1), from the generator whose state is *random. [any]
+ */
+uint64_t sampler_gap(uint64_t *random, uint64_t rate_bytes);
+
+/*
+ * The slow half of the countdown: called when size_bytes was more than what
+ * was left. True if this allocation is sampled; false if the thread was new
+ * (and its first gap turned out longer) or there is no sampling. [hook]
+ */
+bool sampler_due(struct thread *thread, size_t size_bytes);
+
+/* The bytes that an allocation counts for. */
+static inline uint64_t
+sampler_countable(size_t size_bytes)
+{
+	return size_bytes + (size_bytes == 0);
+}
+
+#endif

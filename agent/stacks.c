@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stacks.c - a hash table of chains that only grow; see stacks.h.
+ *
+ * Load factor: a stack of 20 frames with two buckets takes 420 bytes, so a
+ * region can hold about size / 512 of them; with one head for each KiB of the
+ * region, chains are two long on average when the region is full. Heads take
+ * 1/256 of the region and are touched only where a stack hashes to them.
+ */
+#include "stacks.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "atomics.h"
+#include "counters.h"
+
+_Static_assert(sizeof(struct bucket) == 2 * CACHE_LINE,
+	       "the sums fill one line, the links lie on the next");
+
+#define REGION_BYTES_PER_HEAD 1024
+#define HEADS_MIN 1024
+
+/* Immutable after stacks_init(). */
+static region_offset *heads; /* each atomic */
+static uint32_t head_count;  /* a power of two */
+
+/* Atomic. */
+static CACHE_ALIGNED uint32_t bucket_count;
+
+int
+stacks_init(void)
+{
+	uint64_t want = region_header()->size_bytes / REGION_BYTES_PER_HEAD;
+
+	head_count = HEADS_MIN;
+	while (head_count < want && head_count < UINT32_C(1) << 30)
+		head_count *= 2;
+	heads = region_table("stack_heads", sizeof(*heads), head_count,
+			     CACHE_LINE);
+	return heads == NULL ? -ENOMEM : 0;
+}
+
+unsigned
+stacks_size_class(uint64_t size_bytes)
+{
+	unsigned log;
+
+	if (size_bytes < 4)
+		return (unsigned)size_bytes;
+	log = 63 - (unsigned)__builtin_clzll(size_bytes);
+	/* The two bits below the highest choose among four classes. */
+	return log * 4 + (unsigned)(size_bytes >> (log - 2) & 3);
+}
+
+/* A multiplicative hash over whole words; the fold keeps the high bits. */
+static uint64_t
+hash_frames(const uint64_t *frames, unsigned count)
+{
+	uint64_t hash = count;
+
+	for (unsigned i = 0; i < count; i++) {
+		hash = (hash ^ frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+static bool
+same_stack(const struct stack *stack, uint64_t hash, const uint64_t *frames,
+	   unsigned count)
+{
+	return stack->hash == hash && stack->frame_count == count &&
+	       memcmp(stack->frames, frames, count * sizeof(*frames)) == 0;
+}
+
+/* The stack of the chain from `from` up to, not including, `until`. */
+static struct stack *
+find_stack(region_offset from, region_offset until, uint64_t hash,
+	   const uint64_t *frames, unsigned count)
+{
+	for (region_offset at = from; at != until;) {
+		struct stack *stack = region_at(at);
+
+		if (same_stack(stack, hash, frames, count))
+			return stack;
+		at = stack->next;
+	}
+	return NULL;
+}
+
+static struct stack *
+make_stack(uint64_t hash, const uint64_t *frames, unsigned count)
+{
+	size_t frames_bytes = count * sizeof(*frames);
+	struct stack *stack =
+		region_alloc(sizeof(*stack) + frames_bytes, REGION_UNIT);
+
+	if (stack == NULL)
+		return NULL;
+	stack->hash = hash;
+	stack->frame_count = count;
+	memcpy(stack->frames, frames, frames_bytes);
+	return stack;
+}
+
+static struct stack *
+stack_of(const uint64_t *frames, unsigned count)
+{
+	uint64_t hash = hash_frames(frames, count);
+	region_offset *head = &heads[hash & (head_count - 1)];
+	/*
+	 * Acquire: pairs with the release below, so that whoever sees a
+	 * stack's offset sees its contents.
+	 */
+	region_offset first = atomic_load_acquire(head);
+	region_offset seen = 0;
+	struct stack *fresh = NULL;
+
+	for (;;) {
+		struct stack *stack =
+			find_stack(first, seen, hash, frames, count);
+
+		if (stack != NULL)
+			return stack; /* fresh, if made, is lost: a rare race */
+		if (fresh == NULL)
+			fresh = make_stack(hash, frames, count);
+		if (fresh == NULL)
+			return NULL;
+		fresh->next = first;
+		seen = first;
+		/*
+		 * Release publishes the contents with the link; acquire on
+		 * failure, to look through what others put in front.
+		 */
+		if (atomic_cas_acq_rel(head, &first, region_offset_of(fresh)))
+			return fresh;
+	}
+}
+
+static struct bucket *
+find_bucket(region_offset from, region_offset until, unsigned size_class)
+{
+	for (region_offset at = from; at != until;) {
+		struct bucket *bucket = region_at(at);
+
+		if (bucket->size_class == size_class)
+			return bucket;
+		at = bucket->next;
+	}
+	return NULL;
+}
+
+static struct bucket *
+bucket_of(struct stack *stack, unsigned size_class)
+{
+	/* Acquire and release as in stack_of(). */
+	region_offset first = atomic_load_acquire(&stack->buckets);
+	region_offset seen = 0;
+	struct bucket *fresh = NULL;
+
+	for (;;) {
+		struct bucket *bucket = find_bucket(first, seen, size_class);
+
+		if (bucket != NULL)
+			return bucket;
+		if (fresh == NULL)
+			fresh = region_alloc(sizeof(*fresh), CACHE_LINE);
+		if (fresh == NULL)
+			return NULL;
+		fresh->size_class = size_class;
+		fresh->stack = region_offset_of(stack);
+		fresh->next = first;
+		seen = first;
+		if (atomic_cas_acq_rel(&stack->buckets, &first,
+				       region_offset_of(fresh))) {
+			/* Relaxed: an estimate for sizing only. */
+			atomic_add_relaxed(&bucket_count, 1);
+			return fresh;
+		}
+	}
+}
+
+struct bucket *
+stacks_bucket(const uint64_t *frames, unsigned count, unsigned size_class)
+{
+	struct stack *stack = stack_of(frames, count);
+	struct bucket *bucket = NULL;
+
+	if (stack != NULL)
+		bucket = bucket_of(stack, size_class);
+	if (bucket == NULL)
+		counter_add(COUNTER_samples_dropped_region_full);
+	return bucket;
+}
+
+static int
+visit_stack(int (*visit)(void *context, const struct stack *stack,
+			 const struct bucket *bucket),
+	    void *context, const struct stack *stack)
+{
+	/* Acquire: pairs with the release in bucket_of(). */
+	region_offset at = atomic_load_acquire(&stack->buckets);
+	int result = 0;
+
+	while (at != 0 && result == 0) {
+		const struct bucket *bucket = region_at(at);
+
+		result = visit(context, stack, bucket);
+		at = bucket->next;
+	}
+	return result;
+}
+
+int
+stacks_each(int (*visit)(void *context, const struct stack *stack,
+			 const struct bucket *bucket),
+	    void *context)
+{
+	int result = 0;
+
+	for (uint32_t i = 0; i < head_count && result == 0; i++) {
+		/* Acquire: pairs with the release in stack_of(). */
+		region_offset at = atomic_load_acquire(&heads[i]);
+
+		while (at != 0 && result == 0) {
+			const struct stack *stack = region_at(at);
+
+			result = visit_stack(visit, context, stack);
+			at = stack->next;
+		}
+	}
+	return result;
+}
+
+unsigned
+stacks_bucket_count(void)
+{
+	/* Relaxed: an estimate for sizing only. */
+	return atomic_load_relaxed(&bucket_count);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tracker.h - what happens to a sampled block: the one place where sampler,
+ * unwinder, stacks and the live table meet.
+ */
+#ifndef HEAPAGENT_TRACKER_H
+#define HEAPAGENT_TRACKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "live.h"
+#include "unwind.h"
+
+/* Makes the sample buffers in the region. 0 or -ENOMEM. [init] */
+int tracker_init(void);
+
+/* In a forked child: buffers that other threads held are free. [any] */
+void tracker_fork_child(void);
+
+/*
+ * After an allocation for which the countdown ran out: decides if it is
+ * sampled and records it. p may be NULL (the allocation failed, and counts
+ * for nothing). frame is the frame address of the hook: the saved frame
+ * pointer, then the return address into the program. errno is kept. [hook]
+ */
+void tracker_allocated(const void *p, size_t size_bytes,
+		       const uintptr_t *frame);
+
+/*
+ * Takes a block out of the live table, before the real free or realloc gets
+ * it. False if it is not sampled. [hook]
+ */
+bool tracker_detach(const void *p, struct live_block *block);
+
+/* The detached block is gone: its stack is credited. [hook] */
+void tracker_freed(const struct live_block *block);
+
+/* The detached block is still there: a realloc failed. [hook] */
+void tracker_attach(const void *p, const struct live_block *block);
+
+#endif
