@@ -20,7 +20,7 @@ write_delta(const struct profile *before, struct profile *after,
 	struct reason reason;
 	if (delta_make(before, after, &reason))
 		return command_fail("%s: %s", after->path, reason.text);
-	char *name = output_name(after->path, out, "delta");
+	char *name = output_name(after->path, out, ".delta.pb.gz");
 	int status = COMMAND_OK;
 	if (profile_write(after, name, &reason))
 		status = command_fail("%s: %s", name, reason.text);

@@ -24,7 +24,7 @@ reduce(const char *path, const char *out)
 		return command_fail("%s: %s", path, reason.text);
 	size_t before = profile->pb->n_sample;
 	int status = COMMAND_OK;
-	char *name = output_name(path, out, "inuse");
+	char *name = output_name(path, out, ".inuse.pb.gz");
 	if (!profile_edit_keep_types(profile, "inuse_")) {
 		status = command_fail("%s: no heap profile (it has no sample "
 				      "type inuse_...)",

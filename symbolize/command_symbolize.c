@@ -30,7 +30,7 @@ symbolize_file(const struct job *job, const char *path)
 	if (profile_read(path, &profile, &reason))
 		return command_fail("%s: %s", path, reason.text);
 	symbolizer_run(profile, &job->symbolizer, &counts);
-	char *out = output_name(path, job->out, "symbolized");
+	char *out = output_name(path, job->out, ".symbolized.pb.gz");
 	int status = COMMAND_OK;
 	if (profile_write(profile, out, &reason))
 		status = command_fail("%s: %s", out, reason.text);

@@ -25,7 +25,7 @@ stem_bytes(const char *name)
 }
 
 char *
-output_name(const char *input, const char *out, const char *word)
+output_name(const char *input, const char *out, const char *ending)
 {
 	struct stat status;
 	bool is_directory =
@@ -38,7 +38,7 @@ output_name(const char *input, const char *out, const char *word)
 	if (!strcmp(input, "-"))
 		return memory_string("-");
 	if (is_directory)
-		return memory_format("%s/%.*s.%s.pb.gz", out, stem_bytes(base),
-				     base, word);
-	return memory_format("%.*s.%s.pb.gz", stem_bytes(input), input, word);
+		return memory_format("%s/%.*s%s", out, stem_bytes(base), base,
+				     ending);
+	return memory_format("%.*s%s", stem_bytes(input), input, ending);
 }

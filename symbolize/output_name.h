@@ -6,9 +6,9 @@
 #define HEAPAGENT_OUTPUT_NAME_H
 
 /*
- * out, if it is given and no directory; else X.WORD.pb.gz for X.pb.gz, in the
- * directory out or beside the input. To be freed.
+ * out, if it is given and no directory; else X with the ending (".html") for
+ * X.pb.gz, in the directory out or beside the input. To be freed.
  */
-char *output_name(const char *input, const char *out, const char *word);
+char *output_name(const char *input, const char *out, const char *ending);
 
 #endif
