@@ -75,7 +75,12 @@ stacks() {
 	} | awk '
 		$1 == "name" { name[$2] = " " $3 }
 		$1 == "sample" { printf "%s%s", end, $0; end = "\n" }
-		$1 == "frame" { printf " | %s%s", $4, name[$4] }
+		$1 == "frame" {
+			printf " |"
+			for (i = 4; i <= NF; i++)
+				printf " %s", $i
+			printf "%s", name[$4]
+		}
 		END { printf "%s", end }'
 }
 
@@ -135,4 +140,28 @@ nothing_but_dumps() {
 	done | tee "$BATS_TEST_TMPDIR/dumps.list" | grep 'left behind' && return 1
 	[ ! -s "$BATS_TEST_TMPDIR/dumps.list" ] ||
 		xargs "$CHECKVALID" <"$BATS_TEST_TMPDIR/dumps.list"
+}
+
+# exit_stacks [BINARY]: what the dump at exit has, one stack a line.
+exit_stacks() {
+	stacks "$(newest heap)" "$@" >"$BATS_TEST_TMPDIR/stacks"
+}
+
+# with REGEX TYPE: the sum over the stacks that match.
+with() {
+	grep -E "$1" "$BATS_TEST_TMPDIR/stacks" | total "$2"
+}
+
+# No sample of the dump at exit was lost.
+nothing_dropped() {
+	local heap name
+	heap=$(newest heap)
+	for name in samples_dropped_region_full samples_dropped_live_full \
+		samples_dropped_busy samples_dropped_reentrant \
+		modules_dropped dumps_faulted dumps_failed; do
+		[ "$(counter "$heap" "$name")" = 0 ] || {
+			echo "$name=$(counter "$heap" "$name")"
+			return 1
+		}
+	done
 }
