@@ -24,10 +24,8 @@ preinit(int argc, char **argv, char **envp)
 	error_after = errno;
 }
 
-__attribute__((section(".preinit_array"), used)) static void (*first)(int,
-								      char **,
-								      char **) =
-	preinit;
+__attribute__((section(".preinit_array"),
+	       used)) static void (*first)(int, char **, char **) = preinit;
 
 static __attribute__((constructor(101), noinline)) void
 construct(void)
