@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `heapagent run` and `heapagent dump`: what they do, and that each thing that
 # can be wrong is said in one line.
+# shellcheck disable=SC2030,SC2031 # each test is a process of its own
 bats_require_minimum_version 1.5.0
 
 setup() {
@@ -86,10 +87,9 @@ compile() {
 # --- run
 
 @test "run sets the variables and starts the program in its place" {
-	unset LD_PRELOAD
-	run --separate-stderr "$heapagent" run --rate 4096 --dir /tmp/d \
+	run --separate-stderr "$heapagent" run --rate 4096 --dir "$dir" \
 		--signal USR1 --depth 64 --memory=32M --profiles heap \
-		--at-exit --no-children --unwinder fp --log quiet \
+		--at-exit --unwinder fp --log quiet \
 		-- "$prog/show_settings" --rate 5 x
 	[ "$status" -eq 0 ]
 	echo "$output"
@@ -98,18 +98,24 @@ compile() {
 		argument 5
 		argument x
 		HEAPAGENT_RATE=4096
-		HEAPAGENT_DIR=/tmp/d
+		HEAPAGENT_DIR=$dir
 		HEAPAGENT_SIGNAL=USR1
 		HEAPAGENT_DEPTH=64
 		HEAPAGENT_MEMORY=32M
 		HEAPAGENT_PROFILES=heap
 		HEAPAGENT_AT_EXIT=1
-		HEAPAGENT_CHILDREN=0
 		HEAPAGENT_UNWINDER=fp
 		HEAPAGENT_LOG=quiet
 		LD_PRELOAD=$root/build/libheapagent.so
 	END
 	)" ]
+}
+
+@test "run --no-children sets its variable" {
+	run --separate-stderr "$heapagent" run --no-children \
+		"$prog/show_settings"
+	[ "$status" -eq 0 ]
+	[[ $output == *HEAPAGENT_CHILDREN=0* ]]
 }
 
 @test "run keeps what LD_PRELOAD has, behind the agent" {
@@ -334,14 +340,21 @@ $dir/patient.$victim.$seq.heap.pb.gz" ]
 	kill -0 "$victim"
 }
 
-@test "dump does not end a program in which the agent is off" {
+@test "dump: never sends a signal that would end the program" {
+	start "$heapagent" run "$prog/patient" default
+	run --separate-stderr "$heapagent" dump "$victim"
+	assert_error 1 "$victim" "does not catch" SIGUSR2
+	kill -0 "$victim"
+}
+
+@test "dump: a child that the agent leaves alone" {
 	start "$heapagent" run --no-children \
 		bash -c "'$prog/patient' & wait"
-	run pgrep -P "$victim"
-	child=$output
+	child=$(pgrep -P "$victim")
 	run --separate-stderr "$heapagent" dump --timeout 5 "$child"
-	assert_error 1 "$child" SIGUSR2
+	kill -0 "$child"
 	kill -KILL "$child"
+	assert_error 1 "$child" "not in"
 }
 
 @test "dump: the process ends before it dumped" {
