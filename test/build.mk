@@ -43,3 +43,4 @@ $(B)/test/stress/%: test/stress/%.c $$(call link_of,test/stress/$$*.c) Makefile
 		$(call libs_of,$<)
 
 include test/tools/build.mk
+include test/bench/build.mk
