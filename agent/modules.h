@@ -39,7 +39,10 @@ struct module {
 	unsigned char build_id[MODULE_BUILD_ID_MAX];
 };
 
-/* Makes the table in the region. 0 or -ENOMEM. [init] */
+/*
+ * Makes the table in the region, and in it the executable's record, which is
+ * number 1. 0 or -ENOMEM. [init]
+ */
 int modules_init(void);
 
 /*

@@ -358,7 +358,9 @@ put_location(struct pprof *pprof, uint64_t id, uint64_t frame)
 	if (source == FRAME_MODULE_NONE)
 		note_anonymous(pprof, address);
 	else
-		address += module_at(source)->bias;
+		/* Modulo 2^48 as the offset was: it may have been negative. */
+		address =
+			(address + module_at(source)->bias) & FRAME_OFFSET_MASK;
 	start = wire_begin(wire, PROFILE_LOCATION);
 	wire_number(wire, LOCATION_ID, id);
 	wire_number(wire, LOCATION_MAPPING_ID, mapping_id(pprof, source));

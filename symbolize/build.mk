@@ -12,6 +12,9 @@ symbolize_pb_h := $(symbolize_proto:%.proto=$(B)/%.pb-c.h)
 symbolize_src := $(wildcard symbolize/*.c)
 symbolize_obj := $(symbolize_src:%.c=$(B)/%.o) $(symbolize_pb_c:%.c=%.o)
 
+# Made by a pattern rule, and kept: others include the headers.
+.SECONDARY: $(symbolize_pb_c) $(symbolize_pb_h)
+
 # Libraries of which nothing is used yet do not become a need of the command.
 $(B)/heapagent: $(symbolize_obj)
 	$(call say,LINK,$@)

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* A number from 0 to limit that text consists of, or -1. */
 static int
@@ -26,39 +25,33 @@ number(const char *text, int limit)
 	return *end == '\0' && value <= limit ? (int)value : -1;
 }
 
-/* "RTMIN", "RTMIN+n", "RTMAX", "RTMAX-n". */
+/* "RTMIN" or "RTMIN+n". */
 static int
 real_time(const char *name)
 {
-	int from_min = strncasecmp(name, "RTMIN", 5) == 0;
-	int offset = 0;
+	int offset;
 
-	if (!from_min && strncasecmp(name, "RTMAX", 5) != 0)
+	if (strcmp(name, "RTMIN") == 0)
+		return SIGRTMIN;
+	if (strncmp(name, "RTMIN+", 6) != 0)
 		return -1;
-	name += 5;
-	if (*name) {
-		if (*name != (from_min ? '+' : '-'))
-			return -1;
-		offset = number(name + 1, SIGRTMAX - SIGRTMIN);
-		if (offset < 0)
-			return -1;
-	}
-	return from_min ? SIGRTMIN + offset : SIGRTMAX - offset;
+	offset = number(name + 6, SIGRTMAX - SIGRTMIN);
+	return offset < 0 ? -1 : SIGRTMIN + offset;
 }
 
 int
 signals_parse(const char *text)
 {
-	if (strcasecmp(text, "none") == 0)
+	if (strcmp(text, "none") == 0)
 		return 0;
 	if (isdigit((unsigned char)*text))
 		return number(text, SIGRTMAX);
-	if (strncasecmp(text, "SIG", 3) == 0)
+	if (strncmp(text, "SIG", 3) == 0)
 		text += 3;
 	for (int signal = 1; signal < SIGRTMIN; signal++) {
 		const char *name = sigabbrev_np(signal);
 
-		if (name && strcasecmp(text, name) == 0)
+		if (name && strcmp(text, name) == 0)
 			return signal;
 	}
 	return real_time(text);

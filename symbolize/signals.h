@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 /*
- * The number of "USR2", "SIGUSR2", "12", "RTMIN+3" or "RTMAX-1", 0 of "none",
- * -1 if it is none of these. Letters in either case.
+ * The number of "USR2", "SIGUSR2", "12" or "RTMIN+3", 0 of "none", -1 if it is
+ * none of these.
  */
 int signals_parse(const char *text);
 /* "SIGUSR2" or "SIGRTMIN+3" into name; returns name. */

@@ -35,18 +35,19 @@ newest() {
 	printf '%s\n' "${files[@]}" | sort -t. -k3 | tail -n 1
 }
 
-# sum FILE TYPE [REGEX]: adds up a sample type over the samples that have a
-# frame whose line matches.
+# sum FILE TYPE [REGEX [innermost]]: adds up a sample type over the samples
+# that have a frame (or whose innermost frame is one) whose line matches.
 sum() {
-	"$DECODE" "$1" | awk -v type="$2" -v regex="${3:-.}" '
+	"$DECODE" "$1" | awk -v type="$2" -v regex="${3:-.}" -v only="${4:-}" '
 		function flush() { if (hit) total += value; hit = 0 }
 		$1 == "sample" {
 			flush()
-			value = 0
+			value = depth = 0
 			for (i = 2; i <= NF; i++)
 				if (index($i, type "=") == 1)
 					value = substr($i, length(type) + 2)
 		}
+		$1 == "frame" && depth++ > 0 && only == "innermost" { next }
 		$1 == "frame" && $0 ~ regex { hit = 1 }
 		END { flush(); printf "%d\n", total }'
 }

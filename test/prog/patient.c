@@ -3,6 +3,7 @@
  * patient.c - waits to be ended, after it did what its argument says:
  *
  *	take, ignore, block	the signal SIGUSR2
+ *	default			reset SIGUSR2 to its default, to end it
  *	end			exit when SIGUSR2 comes
  *	overwrite		its environment, as setproctitle() does
  *
@@ -62,6 +63,8 @@ main(int argc, char **argv)
 		handle(on_signal);
 	if (strcmp(what, "ignore") == 0)
 		handle(SIG_IGN);
+	if (strcmp(what, "default") == 0)
+		handle(SIG_DFL);
 	if (strcmp(what, "end") == 0)
 		handle(on_signal_exit);
 	if (strcmp(what, "block") == 0)

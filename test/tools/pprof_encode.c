@@ -5,8 +5,8 @@
  *
  *	pprof_encode FILE STACKS DEPTH
  *
- * The stacks are paths in a random call tree, as those of a real program are:
- * each shares a prefix of its callers with the one before. Some end truncated,
+ * The stacks are paths through a random graph of calls, as those of a real
+ * program are, in no order, as stacks_each() gives them. Some end truncated,
  * some have frames of no module, and two libraries stand at one address.
  */
 #include <fcntl.h>
@@ -48,51 +48,65 @@ make_call_sites(void)
 			0x1000 + (unsigned)random() % 0x10000);
 }
 
+/* One of the few calls that the function at frame makes, the first mostly. */
 static uint64_t
-random_frame(void)
+next_call(uint64_t frame)
 {
-	unsigned a = (unsigned)random() % CALL_SITES;
-	unsigned b = (unsigned)random() % CALL_SITES;
+	unsigned choice = 0;
 
-	/* The lesser of two: some are far more frequent than others. */
-	if ((unsigned)random() % 500 == 0)
+	while (choice < 7 && random() % 3 == 0)
+		choice++;
+	if (random() % 500 == 0)
 		return frame_make(FRAME_MODULE_NONE,
 				  0x7fffe0000000 + (uint64_t)random() % 65536);
-	return call_sites[MIN(a, b)];
+	frame = (frame + choice) * UINT64_C(0x9e3779b97f4a7c15);
+	return call_sites[(frame >> 32) % CALL_SITES];
 }
 
-/* Changes the inner part of a stack, which is outermost last. */
+/*
+ * A stack in the manner of an earlier one: the innermost frames are left out
+ * and others put in their place. The outermost stands last.
+ */
 static unsigned
-next_stack(uint64_t *frames, unsigned count, unsigned depth)
+make_stack(uint64_t *frames, unsigned depth)
 {
-	unsigned kept = count == 0 ? 0 : (unsigned)random() % count;
-	unsigned length = depth / 2 + (unsigned)random() % depth;
-	uint64_t next[DEPTH_MAX];
+	unsigned kept = 1, count = MAX(depth, 2U) - (unsigned)random() % 2;
+	uint64_t frame = call_sites[0];
 
-	length = MAX(MIN(length, (unsigned)DEPTH_MAX), kept + 1);
-	for (unsigned i = 0; i < length; i++)
-		next[i] = i < length - kept
-				  ? random_frame()
-				  : frames[count - kept + i - (length - kept)];
-	/* Inner frames are never of a truncated kind. */
-	if (kept == 0 && (unsigned)random() % 8 == 0)
-		next[length - 1] = FRAME_TRUNCATED;
-	memcpy(frames, next, length * sizeof(*frames));
-	return length;
+	if (fake_bucket_count > 0) {
+		const struct stack *earlier =
+			fake_buckets[random() % fake_bucket_count].stack;
+		unsigned left = 1 + (unsigned)random() % 8;
+
+		if (earlier->frame_count > left)
+			kept = MIN(earlier->frame_count - left, DEPTH_MAX - 1U);
+		count = kept + 1 + (unsigned)random() % 8;
+		count = MIN(count, (unsigned)DEPTH_MAX);
+		memcpy(&frames[count - kept],
+		       &earlier->frames[earlier->frame_count - kept],
+		       kept * sizeof(*frames));
+		frame = frames[count - kept];
+	}
+	for (unsigned i = count - kept; i > 0; i--) {
+		frame = next_call(frame);
+		frames[i - 1] = frame;
+	}
+	frames[count - 1] = call_sites[0];
+	if (random() % 50 == 0)
+		frames[count - 1] = FRAME_TRUNCATED;
+	return count;
 }
 
 static void
 make_buckets(unsigned stacks, unsigned depth)
 {
 	uint64_t frames[DEPTH_MAX];
-	unsigned count = 0;
 
 	for (unsigned i = 0; i < stacks; i++) {
+		unsigned count = make_stack(frames, depth);
 		uint64_t size = UINT64_C(16) << random() % 12;
-		struct bucket *bucket;
+		struct bucket *bucket = fake_bucket(frames, count, i);
 
-		count = next_stack(frames, count, depth);
-		bucket = fake_bucket(frames, count, (unsigned)size);
 		for (long n = 1 + random() % 20; n > 0; n--) {
 			fake_count(&bucket->allocated, size, RATE_BYTES);
 			if (random() % 2 == 0)
@@ -101,8 +115,8 @@ make_buckets(unsigned stacks, unsigned depth)
 	}
 }
 
-/* What the dump does for one profile. */
-static int
+/* What the dump does for one profile. By itself, to be measured. */
+static NOINLINE int
 write_profile(const char *path)
 {
 	static struct file file;

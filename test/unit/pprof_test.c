@@ -360,6 +360,28 @@ test_frames_of_no_module(void **state)
 	assert_true(number_of(mapping, 3) == 0x7f0000004000);
 }
 
+/* Linked for a higher address than it was loaded at, as old vDSOs are. */
+static void
+test_negative_bias(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t vaddr = 0xffffffffff700000;
+	const uint64_t address = 0x7fff12340000;
+	const uint64_t frame = frame_make(2, vaddr + 0x123);
+	const int64_t value = 1;
+	struct reader location;
+
+	fake_modules[2].bias = address - vaddr;
+	fake_modules[2].text_start = vaddr;
+	fake_modules[2].text_end = vaddr + 0x1000;
+	pprof_sample(f->pprof, &frame, 1, &value, 1, NULL, 0);
+	read_back(f);
+	location = location_of(f, 0, 0);
+	assert_true(number_of(location, 3) == address + 0x123);
+	assert_true(number_of(mapping_of(f, location), 2) == address);
+	assert_true(number_of(mapping_of(f, location), 3) == address + 0x1000);
+}
+
 static void
 test_truncated_stack(void **state)
 {
@@ -532,6 +554,7 @@ main(void)
 		TEST(test_no_build_id),
 		TEST(test_libraries_at_one_address),
 		TEST(test_frames_of_no_module),
+		TEST(test_negative_bias),
 		TEST(test_truncated_stack),
 		TEST(test_no_executable_known),
 		TEST(test_deepest_stack),

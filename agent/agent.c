@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agent.c - starts the agent and links its pieces together.
+ *
+ * Starting has two parts. The tables are made when the first hook is called,
+ * which may be before any constructor, libc's own included: so they need
+ * nothing but system calls and what the kernel put on the stack. What needs
+ * a working libc (the signal handler, loading libunwind) waits for our
+ * constructor.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "atomics.h"
+#include "compiler.h"
+#include "config.h"
+#include "dump.h"
+#include "fork.h"
+#include "libunwind.h"
+#include "live.h"
+#include "log.h"
+#include "modules.h"
+#include "real.h"
+#include "region.h"
+#include "sampler.h"
+#include "span.h"
+#include "stacks.h"
+#include "sys.h"
+#include "tracker.h"
+#include "trigger.h"
+#include "unwind.h"
+
+/* Of the dynamic loader, from before the first relocation: &argc. */
+extern void *__libc_stack_end;
+
+/* Atomic; each step is taken once. */
+static enum {
+	STATE_NEW,
+	STATE_STARTING,
+	STATE_ACTIVE,
+	STATE_INERT, /* raised privileges, no memory, a child left alone */
+} state;
+
+static bool
+is_privileged(const Elf64_auxv_t *aux)
+{
+	for (; aux->a_type != AT_NULL; aux++)
+		if (aux->a_type == AT_SECURE)
+			return aux->a_un.a_val != 0;
+	return false;
+}
+
+/* Our own entry of a list separated by colons or spaces, closed up. */
+static void
+remove_own_entry(char *list)
+{
+	static const char own[] = "/libheapagent.so";
+	char *out = list;
+
+	while (*list != '\0') {
+		size_t length = strcspn(list, ": ");
+		size_t suffix = sizeof(own) - 1;
+
+		if (length < suffix - 1 || memcmp(list + length - (suffix - 1),
+						  own + 1, suffix - 1) != 0) {
+			memmove(out, list, length);
+			out += length;
+			if (list[length] != '\0')
+				*out++ = list[length];
+		}
+		list += length + (list[length] != '\0');
+	}
+	*out = '\0';
+}
+
+/*
+ * HEAPAGENT_CHILDREN=0: what this process executes starts without us. The
+ * entry is removed in place, in the strings that the kernel gave us, since
+ * setenv() allocates.
+ */
+static void
+leave_children_alone(char *const *envp)
+{
+	static const char preload[] = "LD_PRELOAD=";
+
+	for (; *envp != NULL; envp++)
+		if (strncmp(*envp, preload, sizeof(preload) - 1) == 0)
+			remove_own_entry(*envp + sizeof(preload) - 1);
+}
+
+static void
+fork_child(void)
+{
+	if (!config.children)
+		atomic_store_relaxed(&state, STATE_INERT);
+	sampler_init(config.children ? config.rate_bytes : 0);
+	modules_fork_child();
+	tracker_fork_child();
+	dump_fork_child();
+	trigger_fork_child();
+}
+
+static int
+make_tables(void)
+{
+	int error = region_init(config.memory_bytes, config.rate_bytes);
+
+	if (error == 0)
+		error = modules_init();
+	if (error == 0)
+		error = unwind_init();
+	if (error == 0)
+		error = tracker_init();
+	if (error == 0)
+		error = stacks_init();
+	if (error == 0)
+		error = live_init();
+	return error;
+}
+
+static bool
+start_tables(void)
+{
+	char **argv = (char **)__libc_stack_end + 1;
+	char **envp = argv + *(long *)__libc_stack_end + 1;
+	char **end = envp;
+	int error;
+
+	while (*end != NULL)
+		end++;
+	if (is_privileged((const Elf64_auxv_t *)(void *)(end + 1)))
+		return false;
+	config_read(envp);
+	if (!config.children)
+		leave_children_alone(envp);
+	span_init();
+	error = make_tables();
+	if (error == 0)
+		error = dump_init();
+	if (error != 0) {
+		log_warn("no profiles: no memory for the tables (error %d)",
+			 -error);
+		return false;
+	}
+	fork_init(fork_child);
+	return true;
+}
+
+/* The first part, on the first call of any hook. */
+static void
+start(void)
+{
+	__typeof__(state) expected = STATE_NEW;
+
+	/* Acquire-release: one thread starts; others pass calls through. */
+	if (!atomic_cas_acq_rel(&state, &expected, STATE_STARTING))
+		return;
+	if (!start_tables()) {
+		atomic_store_release(&state, STATE_INERT);
+		sampler_init(0);
+		return;
+	}
+	/* Release: the tables before whoever finds the agent active. */
+	atomic_store_release(&state, STATE_ACTIVE);
+	sampler_init(config.rate_bytes);
+}
+
+/* Set at link time, so that no constructor can allocate before it is. */
+void (*real_first_use)(void) = start;
+
+static __attribute__((constructor)) void
+construct(void)
+{
+	int saved = errno;
+
+	real_resolve();
+	if (atomic_load_acquire(&state) == STATE_ACTIVE) {
+		if (config.unwinder == UNWINDER_LIBUNWIND &&
+		    libunwind_load() != 0) {
+			log_warn("HEAPAGENT_UNWINDER=libunwind: libunwind.so.8 "
+				 "cannot be loaded; using cfi");
+			config.unwinder = UNWINDER_CFI;
+		}
+		(void)trigger_init();
+	}
+	errno = saved;
+}
+
+static __attribute__((destructor)) void
+destruct(void)
+{
+	if (config.at_exit && atomic_load_acquire(&state) == STATE_ACTIVE)
+		trigger_dump_and_wait();
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dump.c - the order of a dump, the names of its files; see dump.h.
+ *
+ * Two arenas: what is captured while a thread waits is sized by counts that
+ * are at hand; what the encoding needs is known only after that.
+ */
+#include "dump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "arena.h"
+#include "compiler.h"
+#include "config.h"
+#include "counters.h"
+#include "dump_comments.h"
+#include "executable.h"
+#include "file.h"
+#include "gzip.h"
+#include "heap_profile.h"
+#include "log.h"
+#include "pprof.h"
+#include "region.h"
+#include "stacks.h"
+#include "sys.h"
+#include "thread_profile.h"
+
+#define PROGRAM_MAX 128
+/* For buckets that are made between the count and the capture. */
+#define ROWS_SPARE 4096
+
+static struct {
+	/* Immutable after dump_init(). */
+	char program[PROGRAM_MAX];
+	/* Immutable between forks. */
+	int pid;
+	/* The dump's own: one runs at a time. */
+	unsigned sequence; /* of the next dump */
+	bool needs_origin;
+	struct arena captured;
+	struct arena encoding;
+	struct file file;
+} dump;
+
+/* What one dump has captured. */
+struct capture {
+	struct threads threads;
+	struct thread_groups groups;
+	struct heap_rows rows;
+	struct dump_moment moment;
+};
+
+static const struct kind {
+	unsigned profile;
+	const char *name;
+	const char *default_type; /* NULL: the threads profile */
+} kinds[] = {
+	{ PROFILE_THREADS, "threads", NULL },
+	{ PROFILE_ALLOCS, "allocs", "alloc_space" },
+	{ PROFILE_HEAP, "heap", "inuse_space" },
+};
+
+int
+dump_init(void)
+{
+	char path[CONFIG_PATH_MAX];
+	const char *base = path;
+
+	executable_path(path, sizeof(path));
+	if (strrchr(path, '/') != NULL)
+		base = strrchr(path, '/') + 1;
+	if (*base == '\0')
+		base = "unknown";
+	for (unsigned i = 0; i < PROGRAM_MAX - 1 && base[i] != '\0'; i++)
+		dump.program[i] =
+			(unsigned char)base[i] < ' ' || base[i] == 0x7f
+				? '_'
+				: base[i];
+	dump.pid = sys_getpid();
+	dump.sequence = 1;
+	return 0;
+}
+
+void
+dump_fork_child(void)
+{
+	/* The parent's dump, if one ran, goes on without us; its memory was
+	 * copied into this process, its file is its own. */
+	dump.file.temporary[0] = '\0';
+	arena_close(&dump.captured);
+	arena_close(&dump.encoding);
+	dump.pid = sys_getpid();
+	dump.sequence = 1;
+}
+
+void
+dump_discard(void)
+{
+	/* The descriptor was another process's, if that one was killed. */
+	dump.file.fd = -1;
+	file_discard(&dump.file);
+	arena_close(&dump.encoding);
+	arena_close(&dump.captured);
+}
+
+bool
+dump_needs_origin(void)
+{
+	return dump.needs_origin;
+}
+
+int
+dump_pid(void)
+{
+	return dump.pid;
+}
+
+static void
+path_of(const struct kind *kind, char *path, size_t size_bytes)
+{
+	log_format(path, size_bytes, "%s/%s.%d.%04u.%s.pb.gz", config.directory,
+		   dump.program, dump.pid, dump.sequence, kind->name);
+}
+
+/* True if a file of this sequence number is there, of whatever kind: an older
+ * process of the same PID may have left it. */
+static bool
+sequence_is_taken(void)
+{
+	char path[FILE_PATH_MAX];
+
+	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++) {
+		path_of(&kinds[i], path, sizeof(path));
+		if (!sys_failed(
+			    sys_call4(SYS_faccessat, AT_FDCWD, path, F_OK, 0)))
+			return true;
+	}
+	return false;
+}
+
+/* The interrupted thread's stack: its own registers, before our handler. */
+static void
+capture_origin(struct capture *capture, const struct dump_origin *origin)
+{
+	for (unsigned i = 0; i < capture->threads.count; i++) {
+		struct thread_record *record = &capture->threads.records[i];
+
+		if (record->tid != origin->tid)
+			continue;
+		threads_walk(&capture->threads, record, &origin->registers,
+			     origin->thread_pointer);
+		record->state = "running";
+	}
+}
+
+/*
+ * While the origin waits: its stack, and, if the other threads can be reached
+ * only with its help, theirs too.
+ */
+static void
+capture_first_threads(struct capture *capture, const struct dump_origin *origin,
+		      const struct dump_host *host)
+{
+	struct threads *threads = &capture->threads;
+
+	capture->threads = (struct threads){
+		.arena = &dump.captured,
+		.pid = dump.pid,
+		.depth = config.depth_frames,
+		.method =
+			config.unwinder == UNWINDER_FP ? UNWIND_FP : UNWIND_CFI,
+	};
+	(void)threads_list(threads);
+	if (origin->tid == 0)
+		return;
+	capture_origin(capture, origin);
+	if (threads->count < 2)
+		return;
+	dump.needs_origin = host->in_host || !threads_may_stop(origin->tid);
+	if (dump.needs_origin && host->ask_by_signal != NULL)
+		host->ask_by_signal(threads);
+}
+
+static void
+capture_other_threads(struct capture *capture, const struct dump_host *host)
+{
+	if (host->in_host || dump.needs_origin)
+		threads_give_up(&capture->threads);
+	else
+		threads_capture(&capture->threads);
+}
+
+/* All that is captured, and in the middle of it the release of the origin. */
+static int
+capture_all(struct capture *capture, const struct dump_origin *origin,
+	    const struct dump_host *host)
+{
+	bool threads = (config.profiles & PROFILE_THREADS) != 0;
+	unsigned count = threads ? threads_count(dump.pid) : 0;
+	size_t rows_bytes =
+		(stacks_bucket_count() + ROWS_SPARE) * sizeof(struct heap_row);
+	int error = arena_open(
+		&dump.captured,
+		rows_bytes + threads_arena_bytes(count, config.depth_frames) +
+			2 * thread_groups_arena_bytes(count));
+
+	dump.needs_origin = false;
+	if (error == 0)
+		error = heap_rows_capture(&capture->rows, &dump.captured);
+	dump_moment_take(&capture->moment, &capture->rows);
+	if (error == 0 && threads)
+		capture_first_threads(capture, origin, host);
+	host->released();
+	if (error != 0 || !threads)
+		return error;
+	capture_other_threads(capture, host);
+	return thread_groups_make(&capture->groups, &dump.captured,
+				  &capture->threads);
+}
+
+static void
+write_fields(struct pprof *pprof, const struct kind *kind,
+	     const struct capture *capture)
+{
+	uint64_t rate_bytes = region_header()->rate_bytes;
+
+	if (kind->default_type == NULL)
+		thread_profile_write(pprof, &capture->groups);
+	else
+		heap_profile_write(pprof, &capture->rows, kind->default_type,
+				   rate_bytes);
+	pprof_time(pprof, capture->moment.realtime_ns,
+		   kind->default_type == NULL ? 0
+					      : capture->moment.duration_ns);
+	dump_comments_write(pprof, &capture->moment, dump.pid);
+}
+
+static int
+write_profile(const struct kind *kind, const struct capture *capture,
+	      size_t frames)
+{
+	struct gzip *gzip = gzip_open(&dump.encoding, dump.file.fd);
+	struct pprof *pprof =
+		gzip == NULL ? NULL : pprof_open(&dump.encoding, gzip, frames);
+	int error, gzip_error;
+
+	if (pprof == NULL)
+		return -ENOMEM;
+	write_fields(pprof, kind, capture);
+	error = pprof_close(pprof);
+	gzip_error = gzip_close(gzip);
+	return error != 0 ? error : gzip_error;
+}
+
+static int
+write_file(const struct kind *kind, const struct capture *capture,
+	   size_t frames)
+{
+	char path[FILE_PATH_MAX];
+	int error;
+
+	path_of(kind, path, sizeof(path));
+	error = file_create(&dump.file, path);
+	if (error < 0)
+		return error;
+	error = write_profile(kind, capture, frames);
+	arena_rewind(&dump.encoding, 0);
+	if (error == 0)
+		return file_publish(&dump.file);
+	file_discard(&dump.file);
+	return error;
+}
+
+static int
+write_all(const struct capture *capture)
+{
+	size_t frames = MAX(thread_groups_frames(&capture->groups),
+			    capture->rows.frame_count);
+	int first_error = arena_open(&dump.encoding, pprof_arena_bytes(frames) +
+							     GZIP_ARENA_BYTES +
+							     2 * CACHE_LINE);
+
+	if (first_error != 0)
+		return first_error;
+	while (sequence_is_taken())
+		dump.sequence++;
+	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++) {
+		int error;
+
+		if ((config.profiles & kinds[i].profile) == 0)
+			continue;
+		error = write_file(&kinds[i], capture, frames);
+		if (first_error == 0)
+			first_error = error;
+	}
+	dump.sequence++;
+	return first_error;
+}
+
+int
+dump_write(const struct dump_origin *origin, const struct dump_host *host)
+{
+	struct capture capture = { 0 };
+	int error;
+
+	dump_discard();
+	counter_add(COUNTER_dumps_started);
+	error = capture_all(&capture, origin, host);
+	if (error == 0)
+		error = write_all(&capture);
+	counter_add(error == 0 ? COUNTER_dumps_written : COUNTER_dumps_failed);
+	dump_discard();
+	return error;
+}

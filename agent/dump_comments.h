@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dump_comments.h - what each profile of a dump says about the dump itself:
+ * when it was taken, by which version, of which program, and every counter.
+ */
+#ifndef HEAPAGENT_DUMP_COMMENTS_H
+#define HEAPAGENT_DUMP_COMMENTS_H
+
+#include <stdint.h>
+
+#include "counters.h"
+#include "heap_profile.h"
+#include "pprof.h"
+
+/* The state that all profiles of one dump show. */
+struct dump_moment {
+	uint64_t realtime_ns;
+	uint64_t duration_ns; /* since profiling began */
+	uint64_t samples;
+	uint64_t stacks; /* (stack, size class) pairs */
+	uint64_t region_used_bytes;
+	uint64_t counters[COUNTER_COUNT];
+};
+
+void dump_moment_take(struct dump_moment *moment, const struct heap_rows *rows);
+
+/* Adds the comments; pid is the profiled process. [dump] */
+void dump_comments_write(struct pprof *pprof, const struct dump_moment *moment,
+			 int pid);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hooks.c - the exported functions: malloc and its family, and dlclose.
+ *
+ * A call that is not sampled touches nothing shared: an allocation subtracts
+ * its size from the thread's countdown, a free reads one counter of the live
+ * table's filter, and both jump to the real function. The rest is in the
+ * *_slow functions, which are reached by a jump as well, so that each one's
+ * frame lies right under the program's, which is where the walk begins.
+ *
+ * A block is taken out of the live table before the real free: afterwards
+ * another thread may already have the address. errno is the real functions'.
+ */
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "arch/x86_64.h"
+#include "compiler.h"
+#include "live.h"
+#include "modules.h"
+#include "real.h"
+#include "thread.h"
+#include "tracker.h"
+
+/*
+ * The saved frame pointer and the return address, of a function that keeps a
+ * frame: asking for its own address makes gcc give it one.
+ */
+#define HOOK_FRAME ((const uintptr_t *)__builtin_frame_address(0))
+
+static inline bool
+countdown(size_t size)
+{
+	return unlikely(arch_countdown(&thread_self.countdown_bytes, size));
+}
+
+static COLD void *
+malloc_slow(size_t size)
+{
+	void *p = real.malloc(size);
+
+	tracker_allocated(p, size, HOOK_FRAME);
+	return p;
+}
+
+EXPORT void *
+malloc(size_t size)
+{
+	if (countdown(size))
+		return malloc_slow(size);
+	return real.malloc(size);
+}
+
+static COLD void
+free_slow(void *p)
+{
+	struct live_block block;
+
+	if (tracker_detach(p, &block))
+		tracker_freed(&block);
+	real.free(p);
+}
+
+EXPORT void
+free(void *p)
+{
+	if (live_maybe(p))
+		free_slow(p);
+	else
+		real.free(p);
+}
+
+static COLD void *
+calloc_slow(size_t count, size_t size)
+{
+	void *p = real.calloc(count, size);
+
+	tracker_allocated(p, count * size, HOOK_FRAME);
+	return p;
+}
+
+EXPORT void *
+calloc(size_t count, size_t size)
+{
+	size_t bytes;
+
+	/* What overflows fails, and counts for nothing. */
+	if (likely(!__builtin_mul_overflow(count, size, &bytes)) &&
+	    countdown(bytes))
+		return calloc_slow(count, size);
+	return real.calloc(count, size);
+}
+
+static COLD void *
+realloc_slow(void *p, size_t size)
+{
+	void *q = real.realloc(p, size);
+
+	tracker_allocated(q, size, HOOK_FRAME);
+	return q;
+}
+
+/*
+ * A realloc of what may be a sampled block, or to a size of 0. NULL for a
+ * size of 0 means that the block was freed (glibc); otherwise that the call
+ * failed and the block still stands.
+ */
+static COLD void *
+realloc_detach_slow(void *p, size_t size)
+{
+	struct live_block block;
+	bool sampled = tracker_detach(p, &block);
+	void *q = real.realloc(p, size);
+
+	if (sampled && q == NULL && size != 0)
+		tracker_attach(p, &block);
+	else if (sampled)
+		tracker_freed(&block);
+	if (q != NULL && countdown(size))
+		tracker_allocated(q, size, HOOK_FRAME);
+	return q;
+}
+
+EXPORT void *
+realloc(void *p, size_t size)
+{
+	if (live_maybe(p) || unlikely(size == 0))
+		return realloc_detach_slow(p, size);
+	if (countdown(size))
+		return realloc_slow(p, size);
+	return real.realloc(p, size);
+}
+
+EXPORT void *
+reallocarray(void *p, size_t count, size_t size)
+{
+	size_t bytes;
+
+	/* The real one fails in its own way; some call realloc, our hook. */
+	if (unlikely(__builtin_mul_overflow(count, size, &bytes)))
+		return real.reallocarray(p, count, size);
+	return realloc(p, bytes);
+}
+
+static COLD int
+posix_memalign_slow(void **p, size_t alignment, size_t size)
+{
+	int error = real.posix_memalign(p, alignment, size);
+
+	tracker_allocated(error == 0 ? *p : NULL, size, HOOK_FRAME);
+	return error;
+}
+
+EXPORT int
+posix_memalign(void **p, size_t alignment, size_t size)
+{
+	if (countdown(size))
+		return posix_memalign_slow(p, alignment, size);
+	return real.posix_memalign(p, alignment, size);
+}
+
+static COLD void *
+aligned_alloc_slow(size_t alignment, size_t size)
+{
+	void *p = real.aligned_alloc(alignment, size);
+
+	tracker_allocated(p, size, HOOK_FRAME);
+	return p;
+}
+
+EXPORT void *
+aligned_alloc(size_t alignment, size_t size)
+{
+	if (countdown(size))
+		return aligned_alloc_slow(alignment, size);
+	return real.aligned_alloc(alignment, size);
+}
+
+static COLD void *
+memalign_slow(size_t alignment, size_t size)
+{
+	void *p = real.memalign(alignment, size);
+
+	tracker_allocated(p, size, HOOK_FRAME);
+	return p;
+}
+
+EXPORT void *
+memalign(size_t alignment, size_t size)
+{
+	if (countdown(size))
+		return memalign_slow(alignment, size);
+	return real.memalign(alignment, size);
+}
+
+static COLD void *
+valloc_slow(size_t size)
+{
+	void *p = real.valloc(size);
+
+	tracker_allocated(p, size, HOOK_FRAME);
+	return p;
+}
+
+EXPORT void *
+valloc(size_t size)
+{
+	if (countdown(size))
+		return valloc_slow(size);
+	return real.valloc(size);
+}
+
+static COLD void *
+pvalloc_slow(size_t size)
+{
+	void *p = real.pvalloc(size);
+
+	tracker_allocated(p, size, HOOK_FRAME);
+	return p;
+}
+
+EXPORT void *
+pvalloc(size_t size)
+{
+	if (countdown(size))
+		return pvalloc_slow(size);
+	return real.pvalloc(size);
+}
+
+EXPORT int
+dlclose(void *handle)
+{
+	int result;
+
+	modules_close_begin();
+	result = real.dlclose(handle);
+	modules_close_end();
+	return result;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * threads.h - the host's threads: their names, what they do, their stacks.
+ *
+ *	list ─► by ptrace   (threads_ptrace.c) from the dump child: the thread
+ *	     │              stops for some 30 us and does not notice
+ *	     ├► by file     (threads.c) a thread blocked in a system call that
+ *	     │              would notice is read without stopping it
+ *	     └► by signal   (threads_signal.c) from a thread of the host, where
+ *	                    ptrace is refused
+ *
+ * Everything lies in the dump's arena. A thread that ended meanwhile is left
+ * out; one that gave no stack in time is reported as not answering.
+ */
+#ifndef HEAPAGENT_THREADS_H
+#define HEAPAGENT_THREADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "unwind.h"
+
+#define THREAD_NAME_MAX 16
+/* A thread's path in /proc: "/proc/4194304/task/4194304/syscall". */
+#define THREAD_PATH_MAX 64
+
+struct thread_record {
+	int tid;
+	char name[THREAD_NAME_MAX];
+	const char *state; /* a string constant: what it did when listed */
+	/* In the arena, see frame.h. None: the thread has ended. */
+	const uint64_t *frames;
+	unsigned frame_count;
+};
+
+struct threads {
+	struct arena *arena;
+	int pid; /* of the host */
+	struct thread_record *records;
+	unsigned count;
+	unsigned depth; /* frames kept of each */
+	enum unwind_method method;
+};
+
+/* How many threads the process has, about. 1 if that cannot be read. */
+unsigned threads_count(int pid);
+/* What a capture of count threads takes from the arena, at most. */
+size_t threads_arena_bytes(unsigned count, unsigned depth);
+
+/*
+ * Lists the threads of threads->pid, which, like arena, depth and method, the
+ * caller has set. 0 or a negative errno, with what was found. [dump]
+ */
+int threads_list(struct threads *threads);
+
+/* Walks from the registers and keeps the stack in the record. [dump] */
+void threads_walk(struct threads *threads, struct thread_record *record,
+		  const struct unwind_registers *registers,
+		  uintptr_t thread_pointer);
+
+/* Reads the stacks of all records that have none yet, by file and by ptrace.
+ * Only in a process of its own. [dump] */
+void threads_capture(struct threads *threads);
+
+/* Marks those that have none yet as not answering. [dump] */
+void threads_give_up(struct threads *threads);
+
+/*
+ * Whether this process may stop the thread, found out by doing so, once. [dump]
+ */
+bool threads_may_stop(int tid);
+
+/*
+ * Stops the thread, walks its stack, and lets it go. False if it gave no
+ * stack in time; it is let go then by threads_release_late() or, at the
+ * latest, by the end of this process. [dump]
+ */
+bool threads_stop_and_walk(struct threads *threads,
+			   struct thread_record *record);
+
+/* Lets go of threads that stopped after their time. [dump] */
+void threads_release_late(void);
+
+/*
+ * Sends a real-time signal to each thread of the list, in whose handler it
+ * walks its own stack, and waits for them, some 100 ms at most. Runs in a
+ * thread of the host, with all signals blocked. [signal]
+ */
+void threads_ask_by_signal(struct threads *threads);
+
+/* Copies frames into the arena and the record. [any] */
+void threads_keep(struct threads *threads, struct thread_record *record,
+		  const uint64_t *frames, unsigned count);
+
+/* One of a thread's files in /proc as text: its length or -errno. [any] */
+long threads_read_file(int pid, int tid, const char *name, char *text,
+		       size_t size_bytes);
+
+/* Signal number n is bit n - 1. */
+struct thread_signals {
+	uint64_t blocked;
+	uint64_t pending; /* of the thread and of the process */
+};
+/* From the thread's status file. False if it cannot be read. [any] */
+bool threads_read_signals(int pid, int tid, struct thread_signals *signals);
+
+#endif

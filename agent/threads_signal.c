@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * threads_signal.c - each thread asked to walk its own stack, in the handler
+ * of a real-time signal; see threads.h.
+ *
+ * The signal is one that nobody uses (its disposition is the default), for as
+ * long as this takes. Setting it to "ignore" afterwards discards what is still
+ * pending in any thread, so that none dies of it later. A thread that blocks
+ * the signal is not asked at all: it might be waiting for it.
+ *
+ * The slots are unmapped only when no handler is in them: `entered` is raised
+ * before `slots` is read there, and read after `slots` was cleared here.
+ */
+#include <signal.h>
+#include <string.h>
+
+#include "arch/x86_64_context.h"
+#include "atomics.h"
+#include "compiler.h"
+#include "counters.h"
+#include "restart.h"
+#include "sys.h"
+#include "threads.h"
+
+#define ANSWER_TIMEOUT_NS UINT64_C(100000000)
+#define ANSWER_SLEEP_NS UINT64_C(50000)
+#define SIGNAL_FIRST 34 /* glibc keeps 32 and 33 to itself */
+#define SIGNAL_LAST 63
+
+struct slot {
+	int tid;
+	uint32_t answered; /* atomic: 1 when frames are complete */
+	unsigned frame_count;
+	struct unwind_scratch scratch;
+	uint64_t frames[UNWIND_FRAMES_MAX];
+};
+
+static struct {
+	struct slot *slots; /* atomic; NULL: nobody is asked */
+	uint32_t entered;   /* atomic: handlers that may use the slots */
+	/* Immutable while slots is set. */
+	unsigned count;
+	unsigned depth;
+	enum unwind_method method;
+	int pid;
+} asked;
+
+static void
+fill(struct slot *slot, const ucontext_t *context)
+{
+	struct span own = { 0, 0 };
+	struct unwind_request request = {
+		.registers = arch_context_registers(context),
+		.method = asked.method,
+		.thread_pointer = arch_thread_pointer(),
+		.own = &own,
+		.scratch = &slot->scratch,
+		.frames = slot->frames,
+		.max = asked.depth,
+	};
+
+	(void)unwind_stack(&request, &slot->frame_count);
+	/* Release pairs with count_answers(): the frames come with it. */
+	atomic_store_release(&slot->answered, 1);
+}
+
+static void
+answer(int signal, siginfo_t *info, void *context)
+{
+	int tid = sys_gettid();
+	struct slot *slots;
+
+	(void)signal;
+	/* Relaxed, because the fence orders it before the load of slots. */
+	(void)atomic_add_relaxed(&asked.entered, 1);
+	/* Pairs with the fence in stop_asking(): either that sees us in
+	 * entered, or we see that slots is cleared. */
+	atomic_fence_seq_cst();
+	slots = atomic_load_acquire(&asked.slots);
+	for (unsigned i = 0; slots != NULL && i < asked.count; i++)
+		if (slots[i].tid == tid && info->si_pid == asked.pid)
+			fill(&slots[i], context);
+	/* Release pairs with the load in stop_asking(): our last use of the
+	 * slots lies before it. */
+	(void)atomic_add_acq_rel(&asked.entered, -1U);
+	(void)restart_call(context);
+}
+
+/* A real-time signal that the host does not use, or 0. */
+static int
+free_signal(void)
+{
+	struct sigaction now;
+
+	for (int nr = SIGNAL_LAST; nr >= SIGNAL_FIRST; nr--)
+		if (sigaction(nr, NULL, &now) == 0 &&
+		    (now.sa_flags & SA_SIGINFO) == 0 &&
+		    now.sa_handler == SIG_DFL)
+			return nr;
+	return 0;
+}
+
+/* True if the thread can answer at all. */
+static bool
+may_answer(const struct threads *threads, const struct thread_record *record,
+	   int nr)
+{
+	struct thread_signals signals;
+
+	if (strcmp(record->state, "stopped") == 0 ||
+	    strcmp(record->state, "traced") == 0 ||
+	    strcmp(record->state, "zombie") == 0)
+		return false;
+	if (!threads_read_signals(threads->pid, record->tid, &signals))
+		return false;
+	return (signals.blocked >> (nr - 1) & 1) == 0;
+}
+
+/* Sends the signals; how many answers to expect. */
+static unsigned
+ask(const struct threads *threads, struct slot *slots, int nr)
+{
+	unsigned sent = 0;
+
+	for (unsigned i = 0; i < threads->count; i++) {
+		const struct thread_record *record = &threads->records[i];
+
+		if (record->frame_count > 0 || !may_answer(threads, record, nr))
+			continue;
+		slots[i].tid = record->tid;
+		if (!sys_failed(sys_call3(SYS_tgkill, threads->pid, record->tid,
+					  nr)))
+			sent++;
+	}
+	return sent;
+}
+
+static unsigned
+count_answers(const struct slot *slots, unsigned count)
+{
+	unsigned answers = 0;
+
+	/* Acquire pairs with fill(). */
+	for (unsigned i = 0; i < count; i++)
+		answers += atomic_load_acquire(&slots[i].answered);
+	return answers;
+}
+
+/* True if no handler uses the slots any more. */
+static bool
+stop_asking(int nr, const struct sigaction *before)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
+
+	(void)sigaction(nr, &ignore, NULL);
+	(void)sigaction(nr, before, NULL);
+	atomic_store_release(&asked.slots, NULL);
+	atomic_fence_seq_cst(); /* pairs with that in answer() */
+	/* Acquire pairs with the release at the end of answer(). */
+	while (atomic_load_acquire(&asked.entered) != 0) {
+		if (sys_clock_ns(CLOCK_MONOTONIC) - begin_ns >
+		    ANSWER_TIMEOUT_NS)
+			return false;
+		sys_sleep_ns(ANSWER_SLEEP_NS);
+	}
+	return true;
+}
+
+static void
+keep_answers(struct threads *threads, const struct slot *slots)
+{
+	for (unsigned i = 0; i < threads->count; i++) {
+		struct thread_record *record = &threads->records[i];
+
+		if (atomic_load_acquire(&slots[i].answered) == 0)
+			continue;
+		threads_keep(threads, record, slots[i].frames,
+			     slots[i].frame_count);
+		counter_add(COUNTER_threads_by_signal);
+	}
+}
+
+void
+threads_ask_by_signal(struct threads *threads)
+{
+	struct sigaction action = {
+		.sa_sigaction = answer,
+		.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK,
+	};
+	size_t size_bytes = threads->count * sizeof(struct slot);
+	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	struct sigaction before;
+	int nr = free_signal();
+	struct slot *slots;
+	unsigned sent;
+
+	if (nr == 0 || (slots = sys_map(size_bytes)) == NULL)
+		return;
+	asked.count = threads->count;
+	asked.depth = threads->depth;
+	asked.method = threads->method;
+	asked.pid = sys_getpid();
+	/* Release pairs with answer(): the fields above come with it. */
+	atomic_store_release(&asked.slots, slots);
+	(void)sigfillset(&action.sa_mask);
+	(void)sigaction(nr, &action, &before);
+	sent = ask(threads, slots, nr);
+	while (count_answers(slots, threads->count) < sent &&
+	       sys_clock_ns(CLOCK_MONOTONIC) - begin_ns < ANSWER_TIMEOUT_NS)
+		sys_sleep_ns(ANSWER_SLEEP_NS);
+	if (stop_asking(nr, &before)) {
+		keep_answers(threads, slots);
+		sys_unmap(slots, size_bytes);
+	} /* else a handler was stopped in the middle: the slots stay mapped */
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tracker.c - takes samples; see tracker.h.
+ *
+ * A walk of the stack needs a few KiB, which small stacks do not have, so the
+ * walks share a pool of buffers in the region. A thread that finds none free
+ * drops its sample; one that is already inside a sample (a signal handler
+ * that allocates) drops its own too. Both are counted.
+ */
+#include "tracker.h"
+
+#include <errno.h>
+
+#include "config.h"
+#include "counters.h"
+#include "fork.h"
+#include "libunwind.h"
+#include "sampler.h"
+#include "stacks.h"
+#include "sys.h"
+#include "thread.h"
+
+struct sample_buffer {
+	CACHE_ALIGNED
+	uint32_t taken; /* atomic; guards the rest */
+	struct unwind_scratch scratch;
+	uint64_t frames[UNWIND_FRAMES_MAX];
+};
+
+/* As many walks at a time; more threads than cores rarely walk at once. */
+#define BUFFERS 64
+
+/* Immutable after tracker_init(). */
+static struct sample_buffer *buffers;
+
+int
+tracker_init(void)
+{
+	buffers = region_table("sample_buffers", sizeof(*buffers), BUFFERS,
+			       CACHE_LINE);
+	return buffers == NULL ? -ENOMEM : 0;
+}
+
+void
+tracker_fork_child(void)
+{
+	/* The child's only thread is not inside a sample when it gets here. */
+	for (unsigned i = 0; i < BUFFERS; i++)
+		atomic_store_relaxed(&buffers[i].taken, 0);
+}
+
+static struct sample_buffer *
+take_buffer(uintptr_t thread_pointer)
+{
+	/* Thread control blocks are pages apart: threads start at their own. */
+	unsigned start = (unsigned)(thread_pointer >> 12);
+
+	for (unsigned i = 0; i < BUFFERS; i++) {
+		struct sample_buffer *buffer = &buffers[(start + i) % BUFFERS];
+		uint32_t expected = 0;
+
+		/* Acquire: pairs with the release in give_buffer(). */
+		if (atomic_cas_acquire(&buffer->taken, &expected, 1))
+			return buffer;
+	}
+	counter_add(COUNTER_samples_dropped_busy);
+	return NULL;
+}
+
+static void
+give_buffer(struct sample_buffer *buffer)
+{
+	/* Release: our use of the buffer is over before another's begins. */
+	atomic_store_release(&buffer->taken, 0);
+}
+
+static struct bucket *
+bucket_of_caller(struct thread *thread, const uintptr_t *frame,
+		 size_t size_bytes)
+{
+	uintptr_t thread_pointer = arch_thread_pointer();
+	struct sample_buffer *buffer = take_buffer(thread_pointer);
+	struct unwind_request request;
+	struct bucket *bucket;
+	enum unwind_end end;
+	unsigned count = 0;
+
+	if (buffer == NULL)
+		return NULL;
+	request = (struct unwind_request){
+		.registers = { .ip = frame[1],
+			       .sp = (uintptr_t)(frame + 2),
+			       .fp = frame[0],
+			       .exact = false,
+			       .fp_known = true },
+		.method =
+			config.unwinder == UNWINDER_FP ? UNWIND_FP : UNWIND_CFI,
+		.thread_pointer = thread_pointer,
+		.own = &thread->own,
+		.scratch = &buffer->scratch,
+		.frames = buffer->frames,
+		.max = config.depth_frames,
+	};
+	if (unlikely(config.unwinder == UNWINDER_LIBUNWIND))
+		end = libunwind_stack(&request, &count);
+	else
+		end = unwind_stack(&request, &count);
+	if (unlikely(end == UNWIND_DEPTH))
+		counter_add(COUNTER_stacks_truncated_depth);
+	else if (unlikely(end == UNWIND_TRUNCATED))
+		counter_add(COUNTER_stacks_truncated_unwind);
+	bucket = stacks_bucket(buffer->frames, count,
+			       stacks_size_class(size_bytes));
+	give_buffer(buffer);
+	return bucket;
+}
+
+/*
+ * Adds a block to a tally. Each sum is rounded from the block's size and
+ * weight alone, so the free's addition equals the allocation's.
+ */
+static void
+tally_add(struct tally *tally, const struct live_block *block)
+{
+	const double object_unit = UINT64_C(1) << TALLY_OBJECT_BITS;
+	const double byte_unit = UINT64_C(1) << TALLY_BYTE_BITS;
+	double objects = block->weight;
+	double bytes = objects * (double)block->size_bytes;
+
+	/* Relaxed, all four: sums that nothing else is ordered by. */
+	atomic_add_relaxed(&tally->objects, 1);
+	atomic_add_relaxed(&tally->bytes, block->size_bytes);
+	atomic_add_relaxed(&tally->weighted_objects,
+			   (uint64_t)(objects * object_unit + 0.5));
+	atomic_add_relaxed(&tally->weighted_bytes,
+			   (uint64_t)(bytes * byte_unit + 0.5));
+}
+
+void
+tracker_freed(const struct live_block *block)
+{
+	struct bucket *bucket = region_at(block->bucket);
+
+	tally_add(&bucket->freed, block);
+}
+
+bool
+tracker_detach(const void *p, struct live_block *block)
+{
+	return live_remove(p, block);
+}
+
+void
+tracker_attach(const void *p, const struct live_block *block)
+{
+	if (!live_insert(p, block))
+		tracker_freed(block);
+}
+
+static NOINLINE void
+take_sample(struct thread *thread, const void *p, size_t size_bytes,
+	    const uintptr_t *frame)
+{
+	struct bucket *bucket = bucket_of_caller(thread, frame, size_bytes);
+	struct live_block block, stale;
+
+	if (bucket == NULL)
+		return;
+	block = (struct live_block){
+		.size_bytes = size_bytes,
+		.weight = sampler_weight(size_bytes, sampler_rate_bytes),
+		.bucket = region_offset_of(bucket),
+	};
+	/* An earlier block there was freed in a way that we do not see. */
+	if (live_maybe(p) && live_remove(p, &stale))
+		tracker_freed(&stale);
+	if (live_insert(p, &block))
+		tally_add(&bucket->allocated, &block);
+}
+
+void
+tracker_allocated(const void *p, size_t size_bytes, const uintptr_t *frame)
+{
+	struct thread *thread = &thread_self;
+
+	if (p == NULL) {
+		thread->countdown_bytes += sampler_countable(size_bytes);
+		return;
+	}
+	fork_check();
+	if (!sampler_due(thread, size_bytes))
+		return;
+	if (thread->inside != 0) {
+		counter_add(COUNTER_samples_dropped_reentrant);
+		return;
+	}
+	thread->inside = 1;
+	/* A handler that allocates from here on finds us inside. */
+	signal_fence();
+	take_sample(thread, p, size_bytes, frame);
+	signal_fence();
+	thread->inside = 0;
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trigger.c - the signal handler, and what runs in the dump child for it; see
+ * trigger.h.
+ *
+ * The starter (the thread whose request starts a dump) and the dump talk
+ * through one futex word:
+ *
+ *	WAITING ──► ASKED ──► WAITING ──► RELEASED
+ *	      dump wants the threads asked by signal, starter has done so
+ *
+ * The starter waits with a deadline and goes on after it in any case: the
+ * dump must then do without it, which it notices by its own deadline.
+ */
+#include "trigger.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+
+#include "arch/x86_64_context.h"
+#include "atomics.h"
+#include "compiler.h"
+#include "config.h"
+#include "counters.h"
+#include "dump.h"
+#include "dump_child.h"
+#include "fork.h"
+#include "log.h"
+#include "requests.h"
+#include "restart.h"
+#include "sys.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+/* The interrupted thread never waits longer, whatever happened. */
+#define RELEASE_TIMEOUT_NS (5 * SECOND_NS)
+/* The dump waits so long for its starter to have asked the threads. */
+#define ASK_TIMEOUT_NS SECOND_NS
+/* Where the dump child is the host's own, or the process is exiting. */
+#define END_TIMEOUT_NS (10 * SECOND_NS)
+/* The time-out of one wait, after which the child's life is checked. */
+#define SLICE_NS (20 * 1000000)
+#define TURN_SLEEP_NS UINT64_C(50000)
+
+enum { WAITING, ASKED, RELEASED };
+
+static struct {
+	struct requests requests;
+	uint32_t waiting;   /* atomic, a futex: WAITING, ASKED or RELEASED */
+	uint32_t permitted; /* atomic, a futex: 1 after PR_SET_PTRACER */
+	uint32_t attended;  /* atomic: 1 while a starter uses this struct */
+	/* Written by the starter before the dump begins. */
+	struct dump_origin origin;
+	/* Written by the dump before ASKED. */
+	struct threads *to_ask;
+	/* Immutable after trigger_init(). */
+	bool seccomp_at_start;
+	bool yama_restricts;
+	bool installed;
+} trigger;
+
+/* Sleeps while *word is value, at most a slice. */
+static void
+futex_wait(uint32_t *word, uint32_t value)
+{
+	const struct timespec slice = { 0, SLICE_NS };
+
+	(void)sys_call4(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value,
+			&slice);
+}
+
+/* Release pairs with the acquire in wait_while(): what was done before. */
+static void
+futex_set(uint32_t *word, uint32_t value)
+{
+	atomic_store_release(word, value);
+	(void)sys_call3(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
+}
+
+/* Waits while *word is value and the child lives: what it is then. */
+static uint32_t
+wait_while(uint32_t *word, uint32_t value, uint64_t timeout_ns)
+{
+	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	uint32_t now;
+
+	/* Acquire pairs with futex_set(). */
+	while ((now = atomic_load_acquire(word)) == value &&
+	       dump_child_alive() &&
+	       sys_clock_ns(CLOCK_MONOTONIC) - begin_ns < timeout_ns)
+		futex_wait(word, value);
+	return now;
+}
+
+/* In the dump child. */
+static void
+release_starter(void)
+{
+	futex_set(&trigger.waiting, RELEASED);
+}
+
+/* In the dump child: the starter does it, being a thread of the host. */
+static void
+ask_starter(struct threads *threads)
+{
+	trigger.to_ask = threads;
+	futex_set(&trigger.waiting, ASKED);
+	(void)wait_while(&trigger.waiting, ASKED, ASK_TIMEOUT_NS);
+}
+
+/*
+ * Serves all requests there are. For a merged one no thread waits any more;
+ * where that is needed, the signal is sent again and finds one.
+ */
+static void
+serve(const struct dump_host *host)
+{
+	uint64_t served;
+
+	do {
+		served = requests_count(&trigger.requests);
+		(void)dump_write(&trigger.origin, host);
+		trigger.origin.tid = 0;
+		if (host->in_host || dump_needs_origin()) {
+			if (requests_abandon(&trigger.requests, served) &&
+			    trigger.installed)
+				(void)sys_call2(SYS_kill, dump_pid(),
+						config.signal);
+			return;
+		}
+	} while (!requests_end(&trigger.requests, served));
+}
+
+/* The dump child's body. */
+static void
+serve_in_child(void)
+{
+	static const struct dump_host host = {
+		.released = release_starter,
+		.ask_by_signal = ask_starter,
+	};
+
+	if (trigger.yama_restricts)
+		(void)wait_while(&trigger.permitted, 0, ASK_TIMEOUT_NS);
+	serve(&host);
+}
+
+/* In the dump child, after a fault: nothing of its work is of use. */
+static void
+child_faulted(void)
+{
+	counter_add(COUNTER_dumps_faulted);
+	dump_discard();
+	(void)requests_abandon(&trigger.requests, 0);
+	release_starter();
+}
+
+static void
+released_in_host(void)
+{
+}
+
+/* In the host's thread, on the dump stack. */
+static void
+serve_in_host(void)
+{
+	static const struct dump_host host = {
+		.released = released_in_host,
+		.ask_by_signal = threads_ask_by_signal,
+		.in_host = true,
+	};
+
+	counter_add(COUNTER_dumps_in_handler);
+	serve(&host);
+}
+
+/*
+ * The limit on a file's size makes write() fail and sends SIGXFSZ, which would
+ * end the host when our handler returns: it is taken back.
+ */
+static void
+serve_in_host_quietly(void)
+{
+	const uint64_t too_large = UINT64_C(1) << (SIGXFSZ - 1);
+	const struct timespec now = { 0, 0 };
+	uint64_t before = 0, after = 0;
+
+	(void)sys_call2(SYS_rt_sigpending, &before, sizeof(before));
+	dump_child_in_place(serve_in_host);
+	(void)sys_call2(SYS_rt_sigpending, &after, sizeof(after));
+	if ((after & ~before & too_large) != 0)
+		(void)sys_call4(SYS_rt_sigtimedwait, &too_large, NULL, &now,
+				sizeof(too_large));
+}
+
+/* Lets the child trace this process, where Yama asks for that. */
+static void
+permit_tracing(void)
+{
+	if (!trigger.yama_restricts)
+		return;
+	(void)sys_call5(SYS_prctl, PR_SET_PTRACER, dump_child_pid(), 0, 0, 0);
+	futex_set(&trigger.permitted, 1);
+}
+
+/* The starter's part while the dump goes on. */
+static void
+attend(void)
+{
+	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
+
+	permit_tracing();
+	while (wait_while(&trigger.waiting, WAITING, RELEASE_TIMEOUT_NS) ==
+		       ASKED &&
+	       sys_clock_ns(CLOCK_MONOTONIC) - begin_ns < RELEASE_TIMEOUT_NS) {
+		threads_ask_by_signal(trigger.to_ask);
+		futex_set(&trigger.waiting, WAITING);
+	}
+}
+
+/*
+ * A sandbox that the program has put itself in since it started may end it for
+ * a system call it does not know. One that was there before us (a container's)
+ * refuses with an error.
+ */
+static bool
+in_new_sandbox(void)
+{
+	return !trigger.seccomp_at_start &&
+	       sys_call5(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) ==
+		       SECCOMP_MODE_FILTER;
+}
+
+/* On the starter stack. */
+static void
+start_on_own_stack(void)
+{
+	bool linger;
+
+	if (!dump_child_prepare()) {
+		/* A child that was stopped for good holds the dump stack. */
+		counter_add(COUNTER_dumps_failed);
+		(void)requests_abandon(&trigger.requests, 0);
+		return;
+	}
+	/* Relaxed: requests_running() and clone publish them. */
+	atomic_store_relaxed(&trigger.waiting, WAITING);
+	atomic_store_relaxed(&trigger.permitted, 0);
+	requests_running(&trigger.requests);
+	if (dump_child_start(serve_in_child, child_faulted, &linger) != 0) {
+		serve_in_host_quietly();
+		dump_child_unmark();
+		return;
+	}
+	attend();
+	if (linger)
+		dump_child_reap(END_TIMEOUT_NS);
+}
+
+/*
+ * True if the starter of the dump before has come back: the dump ends without
+ * it, and it may get the processor late.
+ */
+static bool
+take_turn(void)
+{
+	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	uint32_t expected = 0;
+
+	/* Acquire pairs with the release in start_dump(): the starter stack
+	 * and the words are free. */
+	while (!atomic_cas_acquire(&trigger.attended, &expected, 1)) {
+		expected = 0;
+		if (sys_clock_ns(CLOCK_MONOTONIC) - begin_ns >
+		    RELEASE_TIMEOUT_NS)
+			return false;
+		sys_sleep_ns(TURN_SLEEP_NS);
+	}
+	return true;
+}
+
+/* Makes the dump that requests_take() gave to this thread. */
+static void
+start_dump(const struct dump_origin *origin)
+{
+	if (!take_turn()) {
+		counter_add(COUNTER_dumps_failed);
+		(void)requests_abandon(&trigger.requests, 0);
+		return;
+	}
+	trigger.origin = *origin;
+	dump_child_starter_stack(start_on_own_stack);
+	atomic_store_release(&trigger.attended, 0); /* see take_turn() */
+}
+
+/* How the host's process would have answered without us. */
+static void
+answer_as_without_us(int signal)
+{
+	struct sigaction by_default = { .sa_handler = SIG_DFL };
+
+	(void)sigaction(signal, &by_default, NULL);
+	(void)sys_call2(SYS_kill, sys_getpid(), signal);
+}
+
+static void
+on_signal(int signal, siginfo_t *info, void *context)
+{
+	(void)info;
+	fork_check();
+	if (!trigger.installed) {
+		answer_as_without_us(signal);
+		return;
+	}
+	/* A child of vfork() has our memory, but is another process. */
+	if (sys_getpid() != dump_pid())
+		return;
+	if (in_new_sandbox()) {
+		counter_add(COUNTER_dumps_refused_seccomp);
+	} else if (requests_take(&trigger.requests, dump_child_alive)) {
+		const struct dump_origin origin = {
+			.tid = sys_gettid(),
+			.registers = arch_context_registers(context),
+			.thread_pointer = arch_thread_pointer(),
+		};
+
+		start_dump(&origin);
+	} else {
+		counter_add(COUNTER_dumps_merged);
+	}
+	(void)restart_call(context);
+}
+
+static bool
+yama_restricts(void)
+{
+	char text[8];
+
+	return sys_read_file("/proc/sys/kernel/yama/ptrace_scope", text,
+			     sizeof(text)) > 0 &&
+	       text[0] == '1';
+}
+
+int
+trigger_init(void)
+{
+	struct sigaction action = {
+		.sa_sigaction = on_signal,
+		.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK,
+	};
+	struct sigaction before;
+	int error = dump_child_init();
+
+	if (error != 0)
+		return error;
+	trigger.seccomp_at_start = sys_call5(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0,
+					     0) == SECCOMP_MODE_FILTER;
+	trigger.yama_restricts = yama_restricts();
+	if (config.signal == 0)
+		return 0;
+	if (sigaction(config.signal, NULL, &before) != 0)
+		return -EINVAL;
+	if ((before.sa_flags & SA_SIGINFO) != 0 ||
+	    before.sa_handler != SIG_DFL) {
+		log_info("signal %d is taken: no dumps by signal",
+			 config.signal);
+		return 0;
+	}
+	(void)sigfillset(&action.sa_mask);
+	trigger.installed = true;
+	return sigaction(config.signal, &action, NULL) == 0 ? 0 : -EINVAL;
+}
+
+void
+trigger_dump_and_wait(void)
+{
+	uint64_t all = ~UINT64_C(0), mask;
+	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
+
+	if (in_new_sandbox()) {
+		counter_add(COUNTER_dumps_refused_seccomp);
+		return;
+	}
+	(void)sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &mask,
+			sizeof(all));
+	/* One that runs will see the request, and go round once more. */
+	if (requests_take(&trigger.requests, dump_child_alive)) {
+		const struct dump_origin nobody = { .tid = 0 };
+
+		start_dump(&nobody);
+	}
+	while (dump_child_alive() &&
+	       sys_clock_ns(CLOCK_MONOTONIC) - begin_ns < END_TIMEOUT_NS)
+		(void)dump_child_wait_gone(END_TIMEOUT_NS);
+	(void)sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL,
+			sizeof(mask));
+}
+
+void
+trigger_fork_child(void)
+{
+	requests_reset(&trigger.requests);
+	dump_child_forget();
+	/* Relaxed: the forked child has one thread. */
+	atomic_store_relaxed(&trigger.attended, 0);
+	if (!config.children)
+		trigger.installed = false;
+}

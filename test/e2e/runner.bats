@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# scripts/run-tests, on tests that fail in every way: none may look like a
+# success.
+bats_require_minimum_version 1.5.0
+
+setup() {
+	tree=$BATS_TEST_TMPDIR/tree
+	mkdir -p "$tree"/{scripts,test/unit,test/e2e,build/test/unit}
+	cp "$BATS_TEST_DIRNAME/../../scripts/run-tests" "$tree/scripts/"
+	unit good 'echo 1..1; echo ok 1 - fine'
+	printf '@test "fine" {\n\ttrue\n}\n' >"$tree/test/e2e/good.bats"
+	# The runner that runs this very test must not be asked.
+	unset TEST_LOGS TEST_FILE_SECONDS
+}
+
+# A unit test of that name, whose binary is a script.
+unit() {
+	touch "$tree/test/unit/$1_test.c"
+	printf '#!/bin/sh\n%s\n' "$2" >"$tree/build/test/unit/$1_test"
+	chmod +x "$tree/build/test/unit/$1_test"
+}
+
+tests() {
+	run "$tree/scripts/run-tests" "$@"
+	echo "$output"
+}
+
+last_line() {
+	tail -n 1 <<<"$output"
+}
+
+@test "all is well: counted, status 0" {
+	unit skips 'echo 1..1; echo "ok 1 - x # SKIP no such kernel"'
+	tests
+	[ "$status" -eq 0 ]
+	[ "$(last_line)" = "2 passed, 0 failed, 1 skipped" ]
+	[[ $output == *"Result: PASS"* ]]
+}
+
+@test "a failing test is shown and counted" {
+	unit bad 'echo 1..2; echo ok 1 - a; echo not ok 2 - b
+		echo "# the reason"; echo "on stderr" >&2; exit 1'
+	tests
+	[ "$status" -ne 0 ]
+	[ "$(last_line)" = "3 passed, 1 failed, 0 skipped" ]
+	[[ $output == *"the reason"* && $output == *"on stderr"* ]]
+}
+
+@test "a test that dies, and one that fails after its last result" {
+	unit dies 'kill -SEGV $$'
+	unit late 'echo 1..1; echo ok 1 - a; exit 3'
+	tests unit
+	[ "$status" -ne 0 ]
+	[ "$(last_line)" = "2 passed, 2 failed, 0 skipped" ]
+}
+
+@test "a test that stops halfway" {
+	unit half 'echo 1..2; echo ok 1 - a'
+	tests unit
+	[ "$status" -ne 0 ]
+	[[ $(last_line) == *" 1 failed"* ]]
+}
+
+@test "a test without end is ended, with its children" {
+	unit hangs "sleep 300 & echo \$! >$BATS_TEST_TMPDIR/child; wait"
+	TEST_UNIT_SECONDS=1 tests unit
+	[ "$status" -ne 0 ]
+	[[ $output == *"no end after 1 s"* ]]
+	# Gone, or a zombie that its new parent has not yet reaped.
+	run ! grep -q '^State:.*[RSD] ' \
+		"/proc/$(cat "$BATS_TEST_TMPDIR/child")/status"
+}
+
+@test "a suite without tests, and one whose tests ran nothing" {
+	rm "$tree"/test/e2e/*.bats
+	tests
+	[ "$status" -ne 0 ]
+	[[ $output == *"suite e2e has no test"* ]]
+	rm "$tree"/test/unit/*
+	unit none 'echo 1..0'
+	tests unit
+	[ "$status" -ne 0 ]
+	[[ $output == *"suite unit ran nothing"* ]]
+}
+
+@test "a test that was not built" {
+	rm "$tree/build/test/unit/good_test"
+	tests unit
+	[ "$status" -ne 0 ]
+	[[ $output == *"good_test is not there"* ]]
+}
+
+@test "a skip without a reason" {
+	unit skips 'echo 1..1; echo "ok 1 # skip"'
+	tests unit
+	[ "$status" -ne 0 ]
+	[[ $output == *"skip without a reason"* ]]
+}
+
+@test "one file, and what is none" {
+	unit bad 'echo 1..1; echo not ok 1; exit 1'
+	tests test/unit/good_test.c
+	[ "$status" -eq 0 ]
+	[ "$(last_line)" = "1 passed, 0 failed, 0 skipped" ]
+	tests nonsense
+	[ "$status" -eq 2 ]
+}
