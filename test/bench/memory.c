@@ -57,12 +57,44 @@ kib_of(const char *line, const char *field)
 	return strncmp(line, field, length) == 0 ? atol(line + length) : 0;
 }
 
+/*
+ * Adds up over the mappings. The library's zeroed data is a mapping without a
+ * name right behind the library's own. The region is known by its name, or,
+ * where the kernel keeps no names (CONFIG_ANON_VMA_NAME), by what only it has:
+ * neither swap accounting nor huge pages (VmFlags nr, nh).
+ */
+static void
+add_up(char *text, long *region_kib, long *library_kib)
+{
+	bool library = false, region = false;
+	long resident_kib = 0, dirty_kib = 0;
+
+	for (char *next; *text != '\0'; text = next) {
+		next = text + strcspn(text, "\n");
+		if (*next != '\0')
+			*next++ = '\0';
+		if (is_mapping(text)) {
+			library = strstr(text, "libheapagent.so") ||
+				  (library && !strpbrk(text, "/["));
+			region = strstr(text, "[anon:heapagent]");
+		}
+		resident_kib += kib_of(text, "Rss:");
+		dirty_kib += kib_of(text, "Private_Dirty:");
+		if (strncmp(text, "VmFlags:", 8) != 0)
+			continue;
+		if (region || (strstr(text, " nr") && strstr(text, " nh")))
+			*region_kib += resident_kib;
+		else if (library)
+			*library_kib += dirty_kib;
+		resident_kib = 0;
+		dirty_kib = 0;
+	}
+}
+
 int
 main(int argc, char **argv)
 {
-	enum { OTHER, REGION, LIBRARY } in = OTHER;
 	long region_kib = 0, library_kib = 0, each;
-	char *line, *next;
 
 	if (argc != 3) {
 		fprintf(stderr, "usage: memory SAMPLES STACKS\n");
@@ -71,24 +103,7 @@ main(int argc, char **argv)
 	each = atol(argv[2]) ? atol(argv[1]) / atol(argv[2]) : 0;
 	branches_visit(atol(argv[2]), leaf, &each);
 	read_smaps();
-	for (line = smaps; *line != '\0'; line = next) {
-		next = line + strcspn(line, "\n");
-		if (*next != '\0')
-			*next++ = '\0';
-		if (!is_mapping(line))
-			;
-		else if (strstr(line, "[anon:heapagent"))
-			in = REGION;
-		else if (strstr(line, "libheapagent.so"))
-			in = LIBRARY;
-		else if (in != LIBRARY || strstr(line, " 00:00 0 ") == NULL ||
-			 strpbrk(line, "/["))
-			in = OTHER; /* else the library's zeroed data */
-		if (in == REGION)
-			region_kib += kib_of(line, "Rss:");
-		if (in == LIBRARY)
-			library_kib += kib_of(line, "Private_Dirty:");
-	}
+	add_up(smaps, &region_kib, &library_kib);
 	printf("%ld %ld\n", region_kib * 1024, library_kib * 1024);
 	return 0;
 }

@@ -14,7 +14,9 @@
  * LIBS: -pthread
  */
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,8 @@
 
 /* Atomic. */
 static int64_t largest_gap_ns;
+static int asked; /* 1: the spinning thread shall say that it is up to date */
+static bool spinning;
 
 static void
 leaf(void *context)
@@ -48,13 +52,21 @@ spin(void *unused)
 		if (gap > __atomic_load_n(&largest_gap_ns, __ATOMIC_RELAXED))
 			__atomic_store_n(&largest_gap_ns, gap,
 					 __ATOMIC_RELAXED);
+		if (__atomic_load_n(&asked, __ATOMIC_ACQUIRE))
+			__atomic_store_n(&asked, 0, __ATOMIC_RELEASE);
 	}
 	return unused;
 }
 
+/* The largest gap since the last call, one that lasts until now included. */
 static double
 take_gap_us(void)
 {
+	if (spinning) {
+		__atomic_store_n(&asked, 1, __ATOMIC_RELEASE);
+		while (__atomic_load_n(&asked, __ATOMIC_ACQUIRE))
+			sched_yield();
+	}
 	return (double)__atomic_exchange_n(&largest_gap_ns, 0,
 					   __ATOMIC_RELAXED) /
 	       1e3;
@@ -112,7 +124,8 @@ main(int argc, char **argv)
 		return 2;
 	}
 	branches_visit(atol(argv[1]), leaf, NULL);
-	if (argc > 3)
+	spinning = argc > 3;
+	if (spinning)
 		pthread_create(&thread, NULL, spin, NULL);
 	for (int round = 0; round < rounds; round++) {
 		snprintf(path, sizeof(path), "%s/pause.%d.%04d.heap.pb.gz",
@@ -122,7 +135,7 @@ main(int argc, char **argv)
 	printf("%.1f %.1f %.1f", median(figures.pause_us, rounds),
 	       quantile(figures.pause_us, rounds, 1),
 	       median(figures.duration_us, rounds));
-	if (argc > 3)
+	if (spinning)
 		printf(" %.1f %.1f", median(figures.gap_us, rounds),
 		       median(figures.quiet_gap_us, rounds));
 	printf("\n");
