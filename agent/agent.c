@@ -19,7 +19,7 @@
 #include "config.h"
 #include "dump.h"
 #include "fork.h"
-#include "libunwind.h"
+#include "unwind_libunwind.h"
 #include "live.h"
 #include "log.h"
 #include "modules.h"
@@ -179,7 +179,7 @@ construct(void)
 	real_resolve();
 	if (atomic_load_acquire(&state) == STATE_ACTIVE) {
 		if (config.unwinder == UNWINDER_LIBUNWIND &&
-		    libunwind_load() != 0) {
+		    unwind_libunwind_load() != 0) {
 			log_warn("HEAPAGENT_UNWINDER=libunwind: libunwind.so.8 "
 				 "cannot be loaded; using cfi");
 			config.unwinder = UNWINDER_CFI;

@@ -19,7 +19,11 @@ struct arena {
 
 /* Maps size_bytes. 0 or -ENOMEM. [dump] */
 int arena_open(struct arena *arena, size_t size_bytes);
-/* Zeroed memory, aligned to 64 bytes, or NULL if it is used up. [dump] */
+/*
+ * Zeroed memory, aligned to 64 bytes, or NULL if it is used up. Each piece
+ * follows the one before it, with no more between them than the alignment.
+ * [dump]
+ */
 void *arena_alloc(struct arena *arena, size_t size_bytes);
 /* Takes back all that was allocated since used_bytes had that value. [dump] */
 void arena_rewind(struct arena *arena, size_t used_bytes);

@@ -140,6 +140,37 @@ sequence_is_taken(void)
 	return false;
 }
 
+static int
+create_file(const struct kind *kind)
+{
+	char path[FILE_PATH_MAX];
+
+	path_of(kind, path, sizeof(path));
+	return file_create(&dump.file, path);
+}
+
+/* Of the kinds that are wanted; config.h sees to it that there is one. */
+static const struct kind *
+first_kind(void)
+{
+	const struct kind *kind = kinds;
+
+	while ((config.profiles & kind->profile) == 0 &&
+	       kind < &kinds[ARRAY_SIZE(kinds) - 1])
+		kind++;
+	return kind;
+}
+
+/* Early, so that a directory that takes no files is known of in time to tell
+ * the user. */
+static int
+create_first_file(void)
+{
+	while (sequence_is_taken())
+		dump.sequence++;
+	return create_file(first_kind());
+}
+
 /* The interrupted thread's stack: its own registers, before our handler. */
 static void
 capture_origin(struct capture *capture, const struct dump_origin *origin)
@@ -212,7 +243,9 @@ capture_all(struct capture *capture, const struct dump_origin *origin,
 	dump_moment_take(&capture->moment, &capture->rows);
 	if (error == 0 && threads)
 		capture_first_threads(capture, origin, host);
-	host->released();
+	if (error == 0)
+		error = create_first_file();
+	host->released(error);
 	if (error != 0 || !threads)
 		return error;
 	capture_other_threads(capture, host);
@@ -258,11 +291,8 @@ static int
 write_file(const struct kind *kind, const struct capture *capture,
 	   size_t frames)
 {
-	char path[FILE_PATH_MAX];
-	int error;
+	int error = kind == first_kind() ? 0 : create_file(kind);
 
-	path_of(kind, path, sizeof(path));
-	error = file_create(&dump.file, path);
 	if (error < 0)
 		return error;
 	error = write_profile(kind, capture, frames);
@@ -284,8 +314,6 @@ write_all(const struct capture *capture)
 
 	if (first_error != 0)
 		return first_error;
-	while (sequence_is_taken())
-		dump.sequence++;
 	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++) {
 		int error;
 
@@ -308,9 +336,12 @@ dump_write(const struct dump_origin *origin, const struct dump_host *host)
 	dump_discard();
 	counter_add(COUNTER_dumps_started);
 	error = capture_all(&capture, origin, host);
+	dump_moment_count(&capture.moment);
 	if (error == 0)
 		error = write_all(&capture);
 	counter_add(error == 0 ? COUNTER_dumps_written : COUNTER_dumps_failed);
+	/* With its descriptor: in the handler it is the host's. */
+	file_discard(&dump.file);
 	dump_discard();
 	return error;
 }

@@ -30,9 +30,10 @@ struct dump_origin {
 struct dump_host {
 	/*
 	 * Called once, as soon as the origin's thread may go on, also on
-	 * failure.
+	 * failure; error is what has failed until then (the first file has
+	 * been created), or 0.
 	 */
-	void (*released)(void);
+	void (*released)(int error);
 	/* Lets a thread of the host ask the others by signal (threads.h), if
 	 * one waits; NULL: none does. */
 	void (*ask_by_signal)(struct threads *threads);

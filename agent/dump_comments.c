@@ -23,6 +23,11 @@ dump_moment_take(struct dump_moment *moment, const struct heap_rows *rows)
 		moment->samples += rows->rows[i].allocated.objects;
 	moment->stacks = rows->count;
 	moment->region_used_bytes = region_used_bytes();
+}
+
+void
+dump_moment_count(struct dump_moment *moment)
+{
 	for (unsigned i = 0; i < COUNTER_COUNT; i++)
 		moment->counters[i] = counter_value((enum counter)i);
 }

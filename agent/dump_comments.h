@@ -22,7 +22,10 @@ struct dump_moment {
 	uint64_t counters[COUNTER_COUNT];
 };
 
+/* Everything but the counters, when the rows were captured. [dump] */
 void dump_moment_take(struct dump_moment *moment, const struct heap_rows *rows);
+/* The counters, when the threads were, so that they tell how. [dump] */
+void dump_moment_count(struct dump_moment *moment);
 
 /* Adds the comments; pid is the profiled process. [dump] */
 void dump_comments_write(struct pprof *pprof, const struct dump_moment *moment,

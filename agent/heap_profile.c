@@ -7,10 +7,37 @@
 
 #include "atomics.h"
 
+/*
+ * Rows are taken from the arena a block at a time, and blocks lie side by
+ * side. No count made beforehand would do: buckets are made meanwhile, in
+ * front of others, so that not the newest would be left out but any.
+ */
+#define BLOCK_ROWS 64
+_Static_assert(BLOCK_ROWS * sizeof(struct heap_row) % CACHE_LINE == 0,
+	       "blocks of rows follow each other in the arena without a gap");
+
+/* Buckets that may be made between the sizing of the arena and the capture. */
+#define SPARE_ROWS 8192
+
 struct capture {
 	struct heap_rows *rows;
-	unsigned capacity;
+	struct arena *arena;
 };
+
+static struct heap_row *
+take_row(struct heap_rows *rows, struct arena *arena)
+{
+	if (rows->count % BLOCK_ROWS == 0) {
+		void *block =
+			arena_alloc(arena, BLOCK_ROWS * sizeof(*rows->rows));
+
+		if (block == NULL)
+			return NULL;
+		if (rows->count == 0)
+			rows->rows = block;
+	}
+	return &rows->rows[rows->count++];
+}
 
 static struct tally
 read_tally(const struct tally *tally)
@@ -34,12 +61,10 @@ capture_bucket(void *context, const struct stack *stack,
 	       const struct bucket *bucket)
 {
 	struct capture *capture = context;
-	struct heap_row *row;
+	struct heap_row *row = take_row(capture->rows, capture->arena);
 
-	/* A bucket made since the rows were: the next dump has it. */
-	if (capture->rows->count == capture->capacity)
-		return 1;
-	row = &capture->rows->rows[capture->rows->count++];
+	if (row == NULL)
+		return -ENOMEM;
 	row->stack = stack;
 	row->size_class = bucket->size_class;
 	row->freed = read_tally(&bucket->freed);
@@ -57,15 +82,17 @@ capture_bucket(void *context, const struct stack *stack,
 int
 heap_rows_capture(struct heap_rows *rows, struct arena *arena)
 {
-	struct capture capture = { .rows = rows,
-				   .capacity = stacks_bucket_count() };
+	struct capture capture = { .rows = rows, .arena = arena };
 
 	*rows = (struct heap_rows){ 0 };
-	rows->rows = arena_alloc(arena, capture.capacity * sizeof(*rows->rows));
-	if (rows->rows == NULL)
-		return -ENOMEM;
-	(void)stacks_each(capture_bucket, &capture);
-	return 0;
+	return stacks_each(capture_bucket, &capture);
+}
+
+size_t
+heap_rows_arena_bytes(void)
+{
+	return ((size_t)stacks_bucket_count() + SPARE_ROWS) *
+	       sizeof(struct heap_row);
 }
 
 uint64_t

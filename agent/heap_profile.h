@@ -36,6 +36,8 @@ struct heap_rows {
  * 0 or -ENOMEM. [dump]
  */
 int heap_rows_capture(struct heap_rows *rows, struct arena *arena);
+/* What that takes of the arena now, with room for new buckets. [any] */
+size_t heap_rows_arena_bytes(void);
 
 /*
  * Writes the sample types, the period and one sample for each row with an

@@ -14,48 +14,9 @@
 
 #include "frame.h"
 #include "modules.h"
+#include "profile_proto.h"
 #include "region.h"
 #include "wire.h"
-
-/* google/pprof proto/profile.proto */
-enum {
-	PROFILE_SAMPLE_TYPE = 1,
-	PROFILE_SAMPLE = 2,
-	PROFILE_MAPPING = 3,
-	PROFILE_LOCATION = 4,
-	PROFILE_FUNCTION = 5,
-	PROFILE_STRING_TABLE = 6,
-	PROFILE_TIME_NANOS = 9,
-	PROFILE_DURATION_NANOS = 10,
-	PROFILE_PERIOD_TYPE = 11,
-	PROFILE_PERIOD = 12,
-	PROFILE_COMMENT = 13,
-	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
-	VALUE_TYPE_TYPE = 1,
-	VALUE_TYPE_UNIT = 2,
-	SAMPLE_LOCATION_ID = 1,
-	SAMPLE_VALUE = 2,
-	SAMPLE_LABEL = 3,
-	LABEL_KEY = 1,
-	LABEL_STR = 2,
-	LABEL_NUM = 3,
-	LABEL_NUM_UNIT = 4,
-	MAPPING_ID = 1,
-	MAPPING_MEMORY_START = 2,
-	MAPPING_MEMORY_LIMIT = 3,
-	MAPPING_FILE_OFFSET = 4,
-	MAPPING_FILENAME = 5,
-	MAPPING_BUILD_ID = 6,
-	MAPPING_HAS_FUNCTIONS = 7,
-	LOCATION_ID = 1,
-	LOCATION_MAPPING_ID = 2,
-	LOCATION_ADDRESS = 3,
-	LOCATION_LINE = 4,
-	LINE_FUNCTION_ID = 1,
-	FUNCTION_ID = 1,
-	FUNCTION_NAME = 2,
-	FUNCTION_SYSTEM_NAME = 3,
-};
 
 #define CHUNK_BYTES ((size_t)16384)
 #define STRING_HEADS 1024
@@ -63,6 +24,7 @@ enum {
 #define FRAMES_PER_HEAD 8
 #define LOCATION_HEADS_MIN 512
 #define COMMENTS_BYTES ((size_t)32768)
+#define LABEL_BYTES 32 /* a thread's name has 16 */
 #define PAGE_BYTES UINT64_C(4096)
 
 /* What a mapping is made of: a module's number, 0 for code of none, or: */
@@ -131,16 +93,17 @@ location_heads(size_t frames_max)
 size_t
 pprof_arena_bytes(size_t frames_max)
 {
-	/* A frame's location, and one label text of its own (a thread's). */
-	size_t each = sizeof(struct location) + sizeof(struct string) + 32;
+	size_t label = sizeof(struct string) + LABEL_BYTES;
 	/* Its file name stays where it is; its build-id is copied in hex. */
 	size_t mapping = 2 * sizeof(struct string) +
 			 ALIGN_UP(2 * MODULE_BUILD_ID_MAX + 1, 8);
 
 	return sizeof(struct pprof) + CACHE_LINE +
 	       location_heads(frames_max) * sizeof(struct location *) +
-	       frames_max * each + MIN(frames_max + 1, SOURCES) * mapping +
-	       COMMENTS_BYTES + 4 * CHUNK_BYTES;
+	       frames_max * sizeof(struct location) +
+	       MIN(frames_max, PPROF_LABEL_TEXTS_MAX) * label +
+	       MIN(frames_max + 1, SOURCES) * mapping + COMMENTS_BYTES +
+	       4 * CHUNK_BYTES;
 }
 
 /* The first error stays; what is written after it is thrown away. */

@@ -25,6 +25,8 @@ struct pprof; /* in the arena; see pprof.c */
 
 /* Frames, values and labels of one sample, at most: unwind.h's limit. */
 #define PPROF_FRAMES_MAX 512
+/* Distinct label texts that the arena has room for; one a frame at most. */
+#define PPROF_LABEL_TEXTS_MAX 65536
 
 struct pprof_label {
 	const char *key;

@@ -14,7 +14,7 @@
 #include "config.h"
 #include "counters.h"
 #include "fork.h"
-#include "libunwind.h"
+#include "unwind_libunwind.h"
 #include "sampler.h"
 #include "stacks.h"
 #include "sys.h"
@@ -74,6 +74,17 @@ give_buffer(struct sample_buffer *buffer)
 	atomic_store_release(&buffer->taken, 0);
 }
 
+/* libunwind makes system calls through libc. */
+static COLD enum unwind_end
+walk_by_libunwind(const struct unwind_request *request, unsigned *count)
+{
+	int saved = errno;
+	enum unwind_end end = unwind_libunwind_stack(request, count);
+
+	errno = saved;
+	return end;
+}
+
 static struct bucket *
 bucket_of_caller(struct thread *thread, const uintptr_t *frame,
 		 size_t size_bytes)
@@ -102,7 +113,7 @@ bucket_of_caller(struct thread *thread, const uintptr_t *frame,
 		.max = config.depth_frames,
 	};
 	if (unlikely(config.unwinder == UNWINDER_LIBUNWIND))
-		end = libunwind_stack(&request, &count);
+		end = walk_by_libunwind(&request, &count);
 	else
 		end = unwind_stack(&request, &count);
 	if (unlikely(end == UNWIND_DEPTH))

@@ -17,9 +17,12 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "arch/x86_64_context.h"
 #include "atomics.h"
@@ -47,6 +50,12 @@
 
 enum { WAITING, ASKED, RELEASED };
 
+/* What a descriptor refers to. */
+struct stream_identity {
+	dev_t device;
+	ino_t inode;
+};
+
 static struct {
 	struct requests requests;
 	uint32_t waiting;   /* atomic, a futex: WAITING, ASKED or RELEASED */
@@ -54,12 +63,14 @@ static struct {
 	uint32_t attended;  /* atomic: 1 while a starter uses this struct */
 	/* Written by the starter before the dump begins. */
 	struct dump_origin origin;
-	/* Written by the dump before ASKED. */
+	/* Written by the dump before ASKED, and before RELEASED. */
 	struct threads *to_ask;
+	int error;
 	/* Immutable after trigger_init(). */
 	bool seccomp_at_start;
 	bool yama_restricts;
 	bool installed;
+	struct stream_identity standard_error;
 } trigger;
 
 /* Sleeps while *word is value, at most a slice. */
@@ -97,8 +108,9 @@ wait_while(uint32_t *word, uint32_t value, uint64_t timeout_ns)
 
 /* In the dump child. */
 static void
-release_starter(void)
+release_starter(int error)
 {
+	trigger.error = error;
 	futex_set(&trigger.waiting, RELEASED);
 }
 
@@ -155,12 +167,13 @@ child_faulted(void)
 	counter_add(COUNTER_dumps_faulted);
 	dump_discard();
 	(void)requests_abandon(&trigger.requests, 0);
-	release_starter();
+	release_starter(0);
 }
 
 static void
-released_in_host(void)
+released_in_host(int error)
 {
+	trigger.error = error;
 }
 
 /* In the host's thread, on the dump stack. */
@@ -221,6 +234,37 @@ attend(void)
 	}
 }
 
+static bool
+identify(int fd, struct stream_identity *identity)
+{
+	struct stat st;
+
+	if (sys_failed(sys_call2(SYS_fstat, fd, &st)))
+		return false;
+	identity->device = st.st_dev;
+	identity->inode = st.st_ino;
+	return true;
+}
+
+/*
+ * Says why there is no dump, if standard error is still what it was when the
+ * program started (it may have been closed, and the number reused), and would
+ * take a line without blocking.
+ */
+static void
+report(int error)
+{
+	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
+	struct stream_identity now;
+
+	if (!identify(STDERR_FILENO, &now) ||
+	    now.device != trigger.standard_error.device ||
+	    now.inode != trigger.standard_error.inode ||
+	    sys_call3(SYS_poll, &fd, 1, 0) != 1)
+		return;
+	log_warn("no dump in %s: error %d", config.directory, -error);
+}
+
 /*
  * A sandbox that the program has put itself in since it started may end it for
  * a system call it does not know. One that was there before us (a container's)
@@ -249,15 +293,18 @@ start_on_own_stack(void)
 	/* Relaxed: requests_running() and clone publish them. */
 	atomic_store_relaxed(&trigger.waiting, WAITING);
 	atomic_store_relaxed(&trigger.permitted, 0);
+	trigger.error = 0;
 	requests_running(&trigger.requests);
 	if (dump_child_start(serve_in_child, child_faulted, &linger) != 0) {
 		serve_in_host_quietly();
 		dump_child_unmark();
-		return;
+	} else {
+		attend();
+		if (linger)
+			dump_child_reap(END_TIMEOUT_NS);
 	}
-	attend();
-	if (linger)
-		dump_child_reap(END_TIMEOUT_NS);
+	if (trigger.error < 0)
+		report(trigger.error);
 }
 
 /*
@@ -296,8 +343,9 @@ start_dump(const struct dump_origin *origin)
 	atomic_store_release(&trigger.attended, 0); /* see take_turn() */
 }
 
-/* How the host's process would have answered without us. */
-static void
+/* How the host's process would have answered without us. Out of line, because
+ * the handler's stack is scarce. */
+static COLD void
 answer_as_without_us(int signal)
 {
 	struct sigaction by_default = { .sa_handler = SIG_DFL };
@@ -359,6 +407,7 @@ trigger_init(void)
 	trigger.seccomp_at_start = sys_call5(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0,
 					     0) == SECCOMP_MODE_FILTER;
 	trigger.yama_restricts = yama_restricts();
+	(void)identify(STDERR_FILENO, &trigger.standard_error);
 	if (config.signal == 0)
 		return 0;
 	if (sigaction(config.signal, NULL, &before) != 0)

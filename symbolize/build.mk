@@ -4,11 +4,14 @@
 # build/symbolize/proto/ (included as "proto/NAME.pb-c.h").
 
 SYMBOLIZE_CFLAGS := $(BASE_CFLAGS) -Isymbolize -Iagent -I$(B)/symbolize
-SYMBOLIZE_LIBS := -ldw -lelf -lprotobuf-c -lz -liberty -lm
+SYMBOLIZE_LIBS := -ldw -lelf -lprotobuf-c -lz -llzma -liberty -ldl -lm
 
 symbolize_proto := $(wildcard symbolize/proto/*.proto)
 symbolize_pb_c := $(symbolize_proto:%.proto=$(B)/%.pb-c.c)
 symbolize_pb_h := $(symbolize_proto:%.proto=$(B)/%.pb-c.h)
+# Made on the way, and wanted again by the next build.
+.SECONDARY: $(symbolize_pb_c) $(symbolize_pb_h)
+
 symbolize_src := $(wildcard symbolize/*.c)
 symbolize_obj := $(symbolize_src:%.c=$(B)/%.o) $(symbolize_pb_c:%.c=%.o)
 

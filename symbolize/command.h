@@ -26,6 +26,7 @@ struct command {
 
 extern const struct command command_run;
 extern const struct command command_dump;
+extern const struct command command_symbolize;
 
 /* "heapagent: ...\n" on standard error. Returns COMMAND_FAILED. */
 int command_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

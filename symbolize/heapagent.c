@@ -11,6 +11,7 @@
 static const struct command *const commands[] = {
 	&command_run,
 	&command_dump,
+	&command_symbolize,
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 

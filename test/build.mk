@@ -24,11 +24,12 @@ $(B)/test/unit/%: test/unit/%.c $$(call link_of,test/unit/$$*.c) Makefile
 	$(Q)$(CC) $(TEST_CFLAGS) $(call cflags_of,$<) -o $@ $< \
 		$(call link_of,$<) -lcmocka $(call libs_of,$<)
 
-$(B)/test/prog/%: test/prog/%.c Makefile
+# A program may link agent modules, too; most do not.
+$(B)/test/prog/%: test/prog/%.c $$(call link_of,test/prog/$$*.c) Makefile
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TEST_CFLAGS) $(call cflags_of,$<) -o $@ $< \
-		-pthread -ldl $(call libs_of,$<)
+		$(call link_of,$<) -pthread -ldl $(call libs_of,$<)
 
 # Stress tests run under ThreadSanitizer, outside the preload.
 stress_src := $(wildcard test/stress/*_stress.c)

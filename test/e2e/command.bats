@@ -87,10 +87,9 @@ compile() {
 # --- run
 
 @test "run sets the variables and starts the program in its place" {
-	unset LD_PRELOAD
-	run --separate-stderr "$heapagent" run --rate 4096 --dir /tmp/d \
+	run --separate-stderr "$heapagent" run --rate 4096 --dir "$dir" \
 		--signal USR1 --depth 64 --memory=32M --profiles heap \
-		--at-exit --no-children --unwinder fp --log quiet \
+		--at-exit --unwinder fp --log quiet \
 		-- "$prog/show_settings" --rate 5 x
 	[ "$status" -eq 0 ]
 	echo "$output"
@@ -99,18 +98,24 @@ compile() {
 		argument 5
 		argument x
 		HEAPAGENT_RATE=4096
-		HEAPAGENT_DIR=/tmp/d
+		HEAPAGENT_DIR=$dir
 		HEAPAGENT_SIGNAL=USR1
 		HEAPAGENT_DEPTH=64
 		HEAPAGENT_MEMORY=32M
 		HEAPAGENT_PROFILES=heap
 		HEAPAGENT_AT_EXIT=1
-		HEAPAGENT_CHILDREN=0
 		HEAPAGENT_UNWINDER=fp
 		HEAPAGENT_LOG=quiet
 		LD_PRELOAD=$root/build/libheapagent.so
 	END
 	)" ]
+}
+
+@test "run --no-children sets its variable" {
+	run --separate-stderr "$heapagent" run --no-children \
+		"$prog/show_settings"
+	[ "$status" -eq 0 ]
+	[[ $output == *HEAPAGENT_CHILDREN=0* ]]
 }
 
 @test "run keeps what LD_PRELOAD has, behind the agent" {

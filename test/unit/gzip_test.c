@@ -6,9 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +14,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "compiler.h"
 #include "wire_reader.h"
-#include <cmocka.h>
 
 #define BIG_BYTES ((size_t)3 << 20)
 
@@ -217,6 +215,5 @@ main(void)
 		cmocka_unit_test(test_file_size_limit),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return CHECK_RUN(tests);
 }

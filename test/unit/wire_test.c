@@ -5,15 +5,13 @@
 #include "wire.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "wire_reader.h"
-#include <cmocka.h>
 
 struct fixture {
 	struct wire wire;
@@ -331,6 +329,5 @@ main(void)
 		TEST(test_length_grows_at_the_end),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return CHECK_RUN(tests);
 }

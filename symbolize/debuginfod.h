@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * debuginfod.h - files by build-id from the servers of $DEBUGINFOD_URLS.
+ *
+ * libdebuginfod is loaded when the first file is asked for, so that the
+ * command needs neither it nor its HTTP library otherwise, and touches no
+ * network unless it was told to.
+ */
+#ifndef HEAPAGENT_DEBUGINFOD_H
+#define HEAPAGENT_DEBUGINFOD_H
+
+#include "elf_file.h"
+
+enum debuginfod_kind { DEBUGINFOD_PROGRAM, DEBUGINFOD_DEBUG };
+
+/*
+ * The path of the file in libdebuginfod's cache, to be freed; NULL if no
+ * server has it. That the library is missing is said once on standard error.
+ */
+char *debuginfod_get(const struct build_id *id, enum debuginfod_kind kind);
+
+#endif

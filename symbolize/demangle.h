@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * demangle.h - a function's name as its source has it.
+ */
+#ifndef HEAPAGENT_DEMANGLE_H
+#define HEAPAGENT_DEMANGLE_H
+
+/*
+ * C++ (Itanium), Rust v0 and Rust's older form without its hash; a name that
+ * is none of them comes back as it is. To be freed.
+ */
+char *demangle(const char *name);
+
+#endif

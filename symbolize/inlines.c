@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inlines.c - DWARF: the functions, files and lines at an address.
+ *
+ *	unit_ranges   | low, high, unit |            sorted, all units
+ *	unit          compile unit: line table (libdw's), function ranges
+ *	  functions   | low, high, die, body |       sorted, one unit
+ *	    body      inlined dies in pre-order, each with its parent
+ *	              and the ranges of each
+ *
+ * Compile units come from their own range lists, not from .debug_aranges,
+ * which clang and rustc do not write. Functions in the unit's namespaces are
+ * taken first; types and function bodies, where most of the DWARF is, are
+ * only searched for further functions if that did not find one.
+ *
+ * Input is not trusted: a sibling must lie behind its elder, depth and the
+ * number of ranges are bounded.
+ */
+#include "inlines.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+#define DEPTH_MAX 256
+/* A binary of 2 GB of DWARF (Chromium) has some 20 million. */
+#define RANGES_MAX 100000000
+
+struct range {
+	uint64_t low;
+	uint64_t high;
+	size_t owner; /* index of a unit, a function or an inlined die */
+};
+
+struct inlined {
+	Dwarf_Die die;
+	size_t parent; /* index in the same body, or NO_PARENT */
+	bool hit;      /* scratch of one search */
+};
+#define NO_PARENT SIZE_MAX
+
+/* What was inlined into one function. */
+struct body {
+	struct inlined *inlined;
+	size_t inlined_count, inlined_capacity;
+	struct range *ranges; /* owners in ascending order */
+	size_t range_count, range_capacity;
+};
+
+struct function {
+	Dwarf_Die die;
+	struct body *body; /* NULL until an address falls in it */
+};
+
+struct unit {
+	Dwarf_CU *cu;
+	Dwarf_Die lines; /* the unit whose line table holds the addresses */
+	Dwarf_Die tree;	 /* the unit with the functions: the split one, or = */
+	bool opened;
+	bool searched_deep;
+	struct function *functions;
+	size_t function_count, function_capacity;
+	struct range *ranges; /* of functions; sorted by low */
+	size_t range_count, range_capacity;
+};
+
+struct inlines {
+	Dwarf *dwarf;
+	Dwarf *supplement;
+	struct elf_file *supplement_file;
+	struct unit *units;
+	size_t unit_count, unit_capacity;
+	struct range *ranges; /* of units; sorted by low */
+	size_t range_count, range_capacity;
+	size_t range_budget;
+};
+
+static int
+compare_ranges(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+	if (x->low != y->low)
+		return x->low < y->low ? -1 : 1;
+	return x->owner < y->owner ? -1 : x->owner > y->owner;
+}
+
+/* The range with the nearest start that holds the address, or NULL. */
+static const struct range *
+find_range(const struct range *ranges, size_t count, uint64_t address)
+{
+	size_t low = 0, high = count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (ranges[middle].low <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* Ranges of one level do not overlap, except those of discarded
+	 * functions (at 0, left out) and of folded ones (equal starts). */
+	for (size_t back = 0; low && back < 16; back++, low--)
+		if (ranges[low - 1].high > address)
+			return &ranges[low - 1];
+	return NULL;
+}
+
+static void
+add_ranges(struct inlines *inlines, Dwarf_Die *die, size_t owner,
+	   struct range **ranges, size_t *count, size_t *capacity)
+{
+	Dwarf_Addr base, low, high;
+	ptrdiff_t offset = 0;
+	while (inlines->range_budget &&
+	       (offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
+		inlines->range_budget--;
+		/* The linker put what it discarded at 0 or at the end. */
+		if (!low || high <= low)
+			continue;
+		memory_grow(*ranges, *count, *capacity);
+		(*ranges)[(*count)++] = (struct range){ low, high, owner };
+	}
+}
+
+/* The next die of the same level; false at the end or if it leads back. */
+static bool
+next_sibling(Dwarf_Die *die)
+{
+	Dwarf_Die next;
+	if (dwarf_siblingof(die, &next) || next.addr <= die->addr)
+		return false;
+	*die = next;
+	return true;
+}
+
+static void
+list_units(struct inlines *inlines)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die;
+	uint8_t type;
+	while (!dwarf_get_units(inlines->dwarf, cu, &cu, NULL, &type, &die,
+				NULL)) {
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		memory_grow(inlines->units, inlines->unit_count,
+			    inlines->unit_capacity);
+		struct unit *unit = &inlines->units[inlines->unit_count];
+		*unit = (struct unit){ .cu = cu, .lines = die };
+		add_ranges(inlines, &die, inlines->unit_count, &inlines->ranges,
+			   &inlines->range_count, &inlines->range_capacity);
+		inlines->unit_count++;
+	}
+	if (inlines->range_count)
+		qsort(inlines->ranges, inlines->range_count,
+		      sizeof(*inlines->ranges), compare_ranges);
+}
+
+static void
+open_supplement(struct inlines *inlines, struct elf_file *file,
+		const struct locate_options *options)
+{
+	const char *name;
+	const void *bytes;
+	ssize_t count =
+		dwelf_dwarf_gnu_debugaltlink(inlines->dwarf, &name, &bytes);
+	struct build_id id = { .count = 0 };
+	if (count <= 0 || count > BUILD_ID_MAX_BYTES)
+		return;
+	memcpy(id.bytes, bytes, (size_t)count);
+	id.count = (size_t)count;
+	struct elf_file *supplement =
+		locate_supplement(options, file->path, name, &id);
+	if (!supplement)
+		return;
+	inlines->supplement_file = supplement;
+	inlines->supplement =
+		dwarf_begin_elf(supplement->elf, DWARF_C_READ, NULL);
+	if (inlines->supplement)
+		dwarf_setalt(inlines->dwarf, inlines->supplement);
+}
+
+struct inlines *
+inlines_open(struct elf_file *file, const struct locate_options *options)
+{
+	Dwarf *dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+	if (!dwarf)
+		return NULL;
+	struct inlines *inlines = memory_get(sizeof(*inlines));
+	inlines->dwarf = dwarf;
+	inlines->range_budget = RANGES_MAX;
+	open_supplement(inlines, file, options);
+	list_units(inlines);
+	return inlines;
+}
+
+static void
+close_unit(struct unit *unit)
+{
+	for (size_t i = 0; i < unit->function_count; i++) {
+		struct body *body = unit->functions[i].body;
+		if (!body)
+			continue;
+		free(body->inlined);
+		free(body->ranges);
+		free(body);
+	}
+	free(unit->functions);
+	free(unit->ranges);
+}
+
+void
+inlines_close(struct inlines *inlines)
+{
+	if (!inlines)
+		return;
+	for (size_t i = 0; i < inlines->unit_count; i++)
+		close_unit(&inlines->units[i]);
+	free(inlines->units);
+	free(inlines->ranges);
+	dwarf_end(inlines->dwarf);
+	dwarf_end(inlines->supplement);
+	elf_file_close(inlines->supplement_file);
+	free(inlines);
+}
+
+static void
+add_function(struct inlines *inlines, struct unit *unit, Dwarf_Die *die)
+{
+	size_t before = unit->range_count;
+	add_ranges(inlines, die, unit->function_count, &unit->ranges,
+		   &unit->range_count, &unit->range_capacity);
+	if (unit->range_count == before)
+		return;
+	memory_grow(unit->functions, unit->function_count,
+		    unit->function_capacity);
+	unit->functions[unit->function_count++] =
+		(struct function){ .die = *die };
+}
+
+static bool
+may_hold_functions(int tag, bool deep)
+{
+	switch (tag) {
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+		return true;
+	case DW_TAG_subprogram:
+	case DW_TAG_lexical_block:
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+		return deep;
+	default:
+		return false;
+	}
+}
+
+/* With deep, only what the first, shallow search has left out is added. */
+static void
+list_functions(struct inlines *inlines, struct unit *unit, Dwarf_Die *parent,
+	       bool deep, bool seen, int depth)
+{
+	Dwarf_Die die;
+	if (depth > DEPTH_MAX || dwarf_child(parent, &die))
+		return;
+	do {
+		int tag = dwarf_tag(&die);
+		bool space = tag == DW_TAG_namespace || tag == DW_TAG_module;
+		if (tag == DW_TAG_subprogram && !seen)
+			add_function(inlines, unit, &die);
+		if (may_hold_functions(tag, deep))
+			list_functions(inlines, unit, &die, deep, seen && space,
+				       depth + 1);
+	} while (next_sibling(&die));
+}
+
+static void
+search_functions(struct inlines *inlines, struct unit *unit, bool deep)
+{
+	list_functions(inlines, unit, &unit->tree, deep, deep, 0);
+	if (unit->range_count)
+		qsort(unit->ranges, unit->range_count, sizeof(*unit->ranges),
+		      compare_ranges);
+}
+
+static void
+open_unit(struct inlines *inlines, struct unit *unit)
+{
+	Dwarf_Die split = { .addr = NULL };
+	unit->opened = true;
+	unit->tree = unit->lines;
+	if (!dwarf_cu_info(unit->cu, NULL, NULL, NULL, &split, NULL, NULL,
+			   NULL) &&
+	    split.addr && dwarf_tag(&split) != DW_TAG_invalid)
+		unit->tree = split;
+	search_functions(inlines, unit, false);
+}
+
+static struct function *
+find_function(struct inlines *inlines, struct unit *unit, uint64_t address)
+{
+	if (!unit->opened)
+		open_unit(inlines, unit);
+	const struct range *range =
+		find_range(unit->ranges, unit->range_count, address);
+	if (!range && !unit->searched_deep) {
+		unit->searched_deep = true;
+		search_functions(inlines, unit, true);
+		range = find_range(unit->ranges, unit->range_count, address);
+	}
+	return range ? &unit->functions[range->owner] : NULL;
+}
+
+static bool
+is_block(int tag)
+{
+	return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
+	       tag == DW_TAG_catch_block || tag == DW_TAG_with_stmt;
+}
+
+static void
+list_inlined(struct inlines *inlines, struct body *body, Dwarf_Die *parent,
+	     size_t parent_index, int depth)
+{
+	Dwarf_Die die;
+	if (depth > DEPTH_MAX || dwarf_child(parent, &die))
+		return;
+	do {
+		int tag = dwarf_tag(&die);
+		size_t index = parent_index;
+		if (tag == DW_TAG_inlined_subroutine) {
+			index = body->inlined_count;
+			memory_grow(body->inlined, body->inlined_count,
+				    body->inlined_capacity);
+			body->inlined[body->inlined_count++] =
+				(struct inlined){ .die = die,
+						  .parent = parent_index };
+			add_ranges(inlines, &die, index, &body->ranges,
+				   &body->range_count, &body->range_capacity);
+		} else if (!is_block(tag)) {
+			continue;
+		}
+		list_inlined(inlines, body, &die, index, depth + 1);
+	} while (next_sibling(&die));
+}
+
+/* The innermost inlined die that holds the address, or NO_PARENT. */
+static size_t
+find_inlined(struct body *body, uint64_t address)
+{
+	size_t found = NO_PARENT;
+	for (size_t i = 0; i < body->inlined_count; i++)
+		body->inlined[i].hit = false;
+	/* In pre-order: a parent is decided before its children, and the last
+	 * one that is hit is the innermost. */
+	for (size_t i = 0; i < body->range_count; i++) {
+		const struct range *range = &body->ranges[i];
+		struct inlined *inlined = &body->inlined[range->owner];
+		if (address < range->low || address >= range->high)
+			continue;
+		if (inlined->parent != NO_PARENT &&
+		    !body->inlined[inlined->parent].hit)
+			continue;
+		inlined->hit = true;
+		found = range->owner;
+	}
+	return found;
+}
+
+static const char *
+name_of(Dwarf_Die *die)
+{
+	static const unsigned int attributes[] = {
+		DW_AT_linkage_name,
+		DW_AT_MIPS_linkage_name,
+		DW_AT_name,
+	};
+	for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
+		Dwarf_Attribute attribute;
+		const char *name = dwarf_formstring(
+			dwarf_attr_integrate(die, attributes[i], &attribute));
+		if (name && *name)
+			return name;
+	}
+	return NULL;
+}
+
+static const char *
+file_at(Dwarf_Die *unit, Dwarf_Word number)
+{
+	Dwarf_Files *files;
+	size_t count;
+	if (dwarf_getsrcfiles(unit, &files, &count) || number >= count)
+		return NULL;
+	return dwarf_filesrc(files, number, NULL, NULL);
+}
+
+/*
+ * Not dwarf_decl_file(), which aborts the process on a split unit (elfutils
+ * 0.188). The number is one of the unit that the attribute is found in, which
+ * need not be the die's.
+ */
+static const char *
+decl_file(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word number;
+	Dwarf_Die unit;
+	if (dwarf_formudata(dwarf_attr_integrate(die, DW_AT_decl_file,
+						 &attribute),
+			    &number) ||
+	    !attribute.cu ||
+	    !dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL,
+			  NULL))
+		return NULL;
+	return file_at(&unit, number);
+}
+
+static void
+describe(Dwarf_Die *die, struct inline_frame *frame)
+{
+	frame->name = name_of(die);
+	frame->function_file = decl_file(die);
+	if (dwarf_decl_line(die, &frame->function_line))
+		frame->function_line = 0;
+}
+
+static int
+number_of(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+	if (dwarf_formudata(dwarf_attr(die, name, &attribute), &value) ||
+	    value > INT32_MAX)
+		return 0;
+	return (int)value;
+}
+
+/* Where an inlined die was called: the line of the frame that follows. */
+static void
+call_site(struct unit *unit, Dwarf_Die *die, const char **file, int *line)
+{
+	int number = number_of(die, DW_AT_call_file);
+	*line = number_of(die, DW_AT_call_line);
+	*file = file_at(&unit->tree, (Dwarf_Word)number);
+}
+
+static void
+find_line(struct unit *unit, uint64_t address, const char **file, int *line)
+{
+	Dwarf_Line *row = dwarf_getsrc_die(&unit->lines, address);
+	*file = row ? dwarf_linesrc(row, NULL, NULL) : NULL;
+	if (!row || dwarf_lineno(row, line))
+		*line = 0;
+}
+
+/* The functions inlined at the address; file and line become the caller's. */
+static size_t
+list_chain(struct unit *unit, struct body *body, uint64_t address,
+	   const char **file, int *line, struct inline_frame *frames)
+{
+	size_t count = 0;
+	size_t index = find_inlined(body, address);
+	while (index != NO_PARENT && count < INLINES_MAX - 1) {
+		struct inlined *inlined = &body->inlined[index];
+		frames[count] =
+			(struct inline_frame){ .file = *file, .line = *line };
+		describe(&inlined->die, &frames[count++]);
+		call_site(unit, &inlined->die, file, line);
+		index = inlined->parent;
+	}
+	return count;
+}
+
+size_t
+inlines_find(struct inlines *inlines, uint64_t address, bool only_outermost,
+	     struct inline_frame frames[INLINES_MAX])
+{
+	const struct range *range =
+		find_range(inlines->ranges, inlines->range_count, address);
+	if (!range)
+		return 0;
+	struct unit *unit = &inlines->units[range->owner];
+	struct function *function = find_function(inlines, unit, address);
+	const char *file;
+	int line;
+	size_t count = 0;
+	find_line(unit, address, &file, &line);
+	if (function && !function->body) {
+		function->body = memory_get(sizeof(*function->body));
+		list_inlined(inlines, function->body, &function->die, NO_PARENT,
+			     0);
+	}
+	if (function)
+		count = list_chain(unit, function->body, address, &file, &line,
+				   frames);
+	if (only_outermost)
+		count = 0;
+	frames[count] = (struct inline_frame){ .file = file, .line = line };
+	if (function)
+		describe(&function->die, &frames[count]);
+	return function || file ? count + 1 : 0;
+}

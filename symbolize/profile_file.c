@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * profile_file.c - bytes of a file, compressed or not; whole files or none.
+ */
+#include "profile_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "memory.h"
+
+#define CHUNK_BYTES (UINT64_C(1) << 18)
+
+static int
+open_input(const char *path, struct reason *reason)
+{
+	int fd = !strcmp(path, "-") ? dup(STDIN_FILENO)
+				    : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return reason_set(reason, -errno, "%s", strerror(errno));
+	struct stat status;
+	if (!fstat(fd, &status) && S_ISDIR(status.st_mode)) {
+		close(fd);
+		return reason_set(reason, -EISDIR, "%s", strerror(EISDIR));
+	}
+	return fd;
+}
+
+/* What gzread could not read, told apart from a short but whole file. */
+static int
+check_end(gzFile file, struct reason *reason)
+{
+	int code;
+	const char *text = gzerror(file, &code);
+	if (code == Z_ERRNO)
+		return reason_set(reason, -errno, "%s", strerror(errno));
+	if (code == Z_BUF_ERROR)
+		return reason_set(reason, -EINVAL, "gzip data is cut short");
+	if (code < 0)
+		return reason_set(reason, -EINVAL, "bad gzip data (%s)", text);
+	return 0;
+}
+
+static int
+read_all(gzFile file, uint8_t **data, size_t *data_bytes, struct reason *reason)
+{
+	uint8_t *buffer = NULL;
+	size_t used = 0, capacity = 0;
+	int status = 0;
+	for (;;) {
+		if (capacity - used < CHUNK_BYTES) {
+			capacity = 2 * capacity + CHUNK_BYTES;
+			buffer = memory_resize(buffer, capacity, 1);
+		}
+		int got = gzread(file, buffer + used, CHUNK_BYTES);
+		if (got <= 0)
+			break;
+		used += (size_t)got;
+		if (used > PROFILE_FILE_MAX_BYTES) {
+			status = reason_set(
+				reason, -EFBIG,
+				"more than %llu MiB when "
+				"uncompressed",
+				(unsigned long long)PROFILE_FILE_MAX_BYTES >>
+					20);
+			break;
+		}
+	}
+	if (!status)
+		status = check_end(file, reason);
+	if (status) {
+		free(buffer);
+		return status;
+	}
+	*data = buffer;
+	*data_bytes = used;
+	return 0;
+}
+
+int
+profile_file_read(const char *path, uint8_t **data, size_t *data_bytes,
+		  struct reason *reason)
+{
+	int fd = open_input(path, reason);
+	if (fd < 0)
+		return fd;
+	gzFile file = gzdopen(fd, "rb");
+	if (!file) {
+		close(fd);
+		return reason_set(reason, -ENOMEM, "out of memory");
+	}
+	int status = read_all(file, data, data_bytes, reason);
+	gzclose(file);
+	return status;
+}
+
+static int
+write_all(int fd, const uint8_t *data, size_t data_bytes, bool compressed)
+{
+	if (!compressed) {
+		while (data_bytes) {
+			ssize_t put = write(fd, data, data_bytes);
+			if (put < 0 && errno == EINTR)
+				continue;
+			if (put < 0)
+				return -errno;
+			data += put;
+			data_bytes -= (size_t)put;
+		}
+		return 0;
+	}
+	int own = dup(fd);
+	gzFile file = own < 0 ? NULL : gzdopen(own, "wb");
+	if (!file)
+		return -errno;
+	size_t done = 0;
+	errno = 0;
+	while (done < data_bytes) {
+		size_t rest = data_bytes - done;
+		unsigned chunk = rest < CHUNK_BYTES ? (unsigned)rest
+						    : (unsigned)CHUNK_BYTES;
+		if (gzwrite(file, data + done, chunk) <= 0)
+			break;
+		done += chunk;
+	}
+	bool closed = gzclose(file) == Z_OK;
+	return done == data_bytes && closed ? 0 : errno ? -errno : -EIO;
+}
+
+/* A pipe, a terminal or a device cannot be replaced by a rename. */
+static bool
+in_place(const char *path)
+{
+	struct stat status;
+	return !stat(path, &status) && !S_ISREG(status.st_mode);
+}
+
+static int
+write_renamed(const char *path, const uint8_t *data, size_t data_bytes,
+	      bool compressed)
+{
+	char *temporary = memory_format("%s.XXXXXX", path);
+	int fd = mkostemp(temporary, O_CLOEXEC);
+	int status = fd < 0 ? -errno : 0;
+	if (fd >= 0) {
+		status = write_all(fd, data, data_bytes, compressed);
+		if (close(fd) && !status)
+			status = -errno;
+		if (!status && rename(temporary, path))
+			status = -errno;
+		if (status)
+			unlink(temporary);
+	}
+	free(temporary);
+	return status;
+}
+
+static int
+write_file(const char *path, const uint8_t *data, size_t data_bytes,
+	   bool compressed, struct reason *reason)
+{
+	int status;
+	if (!strcmp(path, "-")) {
+		status = write_all(STDOUT_FILENO, data, data_bytes, compressed);
+	} else if (in_place(path)) {
+		int fd = open(path, O_WRONLY | O_CLOEXEC);
+		status = fd < 0 ? -errno
+				: write_all(fd, data, data_bytes, compressed);
+		if (fd >= 0)
+			close(fd);
+	} else {
+		status = write_renamed(path, data, data_bytes, compressed);
+	}
+	if (status)
+		reason_set(reason, status, "%s", strerror(-status));
+	return status;
+}
+
+int
+profile_file_write(const char *path, const uint8_t *data, size_t data_bytes,
+		   struct reason *reason)
+{
+	return write_file(path, data, data_bytes, true, reason);
+}
+
+int
+profile_file_write_plain(const char *path, const void *data, size_t data_bytes,
+			 struct reason *reason)
+{
+	return write_file(path, data, data_bytes, false, reason);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * refuse.c - `refuse ptrace|clone command...` runs the command
+ * under a filter that answers EPERM to what the agent would like to do, as
+ * containers' filters do.
+ */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LOAD(field) \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define EQUAL(value, yes, no) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (yes), (no))
+#define ANY_BIT(value, yes, no) \
+	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (value), (yes), (no))
+#define RETURN(value) BPF_STMT(BPF_RET | BPF_K, (value))
+
+static struct sock_filter no_ptrace[] = {
+	LOAD(nr),
+	EQUAL(SYS_ptrace, 0, 1),
+	RETURN(SECCOMP_RET_ERRNO | EPERM),
+	RETURN(SECCOMP_RET_ALLOW),
+};
+
+/* Threads share signal handlers, fork() shares no memory: only a process that
+ * shares memory is refused. */
+static struct sock_filter no_clone[] = {
+	LOAD(nr),
+	EQUAL(SYS_clone, 0, 4),
+	LOAD(args[0]),
+	ANY_BIT(CLONE_THREAD | CLONE_VFORK, 2, 0),
+	ANY_BIT(CLONE_VM, 0, 1),
+	RETURN(SECCOMP_RET_ERRNO | EPERM),
+	RETURN(SECCOMP_RET_ALLOW),
+};
+
+int
+main(int argc, char **argv)
+{
+	struct sock_fprog program = { .len = 4, .filter = no_ptrace };
+
+	if (argc < 3)
+		return 2;
+	if (strcmp(argv[1], "clone") == 0) {
+		program.len = sizeof(no_clone) / sizeof(no_clone[0]);
+		program.filter = no_clone;
+	}
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+		perror("refuse");
+		return 2;
+	}
+	execvp(argv[2], argv + 2);
+	perror(argv[2]);
+	return 127;
+}

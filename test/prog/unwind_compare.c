@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unwind_compare.c - a library to preload: compares our walk with libunwind's.
+ *
+ * Every UNWIND_COMPARE_US microseconds of processor time (if that is set), and
+ * at every instruction of a program that sets its own trap flag, both walk the
+ * interrupted stack. At exit the file that UNWIND_COMPARE_OUT names gets a
+ * summary line and one line for each place where the two first differ.
+ *
+ * LINK: unwind row_cache cfi cfi_expression modules loader
+ * LINK: elf_image span region counters sys
+ * CFLAGS: -shared -fPIC -O2 -fvisibility=hidden -ftls-model=initial-exec
+ * CFLAGS: -Wl,-z,now
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+
+#include "arch/x86_64.h"
+#include "atomics.h"
+#include "frame.h"
+#include "modules.h"
+#include "region.h"
+#include "unwind.h"
+
+#define FRAMES 256
+#define PLACES 512
+#define STRING_OF(x) #x
+#define EXPANDED_STRING_OF(x) STRING_OF(x)
+
+static struct {
+	__typeof__(unw_init_local2) *init;
+	__typeof__(unw_step) *step;
+	__typeof__(unw_get_reg) *get;
+	__typeof__(unw_is_signal_frame) *is_signal;
+} lib;
+
+/* Where the two first differ: their common last frame and the next of each. */
+struct place {
+	uint64_t common;
+	uint64_t ours;
+	uint64_t theirs;
+	bool ours_complete;
+	bool theirs_complete;
+	unsigned long times;
+};
+
+static struct place places[PLACES];
+static unsigned place_count;
+static unsigned long walks, frames_compared, equal, truncated;
+static struct unwind_scratch scratch;
+static uint64_t ours[FRAMES], theirs[FRAMES];
+static _Thread_local struct span own;
+static int busy;
+static int process;
+
+static uint64_t
+frame_of(uintptr_t address)
+{
+	unsigned number = modules_find(address);
+
+	return frame_make(number,
+			  number ? address - module_at(number)->bias : address);
+}
+
+static unsigned
+their_walk(ucontext_t *context, bool *complete)
+{
+	unw_cursor_t cursor;
+	unw_word_t ip;
+	unsigned n = 0;
+	bool exact = true;
+	int more = lib.init(&cursor, (unw_context_t *)context,
+			    UNW_INIT_SIGNAL_FRAME);
+
+	while (more >= 0 && n < FRAMES) {
+		bool signal = lib.is_signal(&cursor) > 0;
+
+		if (lib.get(&cursor, UNW_REG_IP, &ip) < 0 || ip == 0)
+			break;
+		theirs[n++] = frame_of(ip - !(exact || signal));
+		exact = signal;
+		more = lib.step(&cursor);
+		if (more == 0)
+			break;
+	}
+	*complete = more >= 0;
+	return n;
+}
+
+static unsigned
+our_walk(const ucontext_t *context, enum unwind_end *end)
+{
+	const greg_t *registers = context->uc_mcontext.gregs;
+	struct unwind_request request = {
+		.registers = { (uintptr_t)registers[REG_RIP],
+			       (uintptr_t)registers[REG_RSP],
+			       (uintptr_t)registers[REG_RBP], true, true },
+		.method = UNWIND_CFI,
+		.thread_pointer = arch_thread_pointer(),
+		.own = &own,
+		.scratch = &scratch,
+		.frames = ours,
+		.max = FRAMES,
+	};
+	unsigned count;
+
+	*end = unwind_stack(&request, &count);
+	return *end == UNWIND_TRUNCATED ? count - 1 : count;
+}
+
+static void
+note(unsigned at, unsigned n, unsigned m, bool complete, bool their_complete)
+{
+	struct place place = { at ? ours[at - 1] : 0,	at < n ? ours[at] : 0,
+			       at < m ? theirs[at] : 0, complete,
+			       their_complete,		1 };
+
+	for (unsigned i = 0; i < place_count; i++) {
+		if (places[i].common == place.common &&
+		    places[i].ours == place.ours &&
+		    places[i].theirs == place.theirs) {
+			places[i].times++;
+			return;
+		}
+	}
+	if (place_count < PLACES)
+		places[place_count++] = place;
+}
+
+static void
+compare(ucontext_t *context)
+{
+	enum unwind_end end;
+	bool their_complete;
+	unsigned n, m, at = 0;
+
+	/* Acquire and release: one walk at a time uses the arrays. */
+	if (atomic_exchange_acq_rel(&busy, 1))
+		return;
+	n = our_walk(context, &end);
+	m = their_walk(context, &their_complete);
+	walks++;
+	truncated += end == UNWIND_TRUNCATED;
+	while (at < n && at < m && ours[at] == theirs[at])
+		at++;
+	frames_compared += at;
+	if (at == n && at == m)
+		equal++;
+	else
+		note(at, n, m, end != UNWIND_TRUNCATED, their_complete);
+	atomic_store_release(&busy, 0);
+}
+
+static void
+handle(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)info;
+	compare(context);
+}
+
+static void
+print_frame(FILE *out, uint64_t frame)
+{
+	const struct module *module = module_at(frame_module(frame));
+	const char *path = "-", *name;
+	Dl_info info = { 0 };
+	void *address;
+
+	if (frame_module(frame) == 0) {
+		fprintf(out, " %#lx", (unsigned long)frame);
+		return;
+	}
+	path = region_at(module->path);
+	name = strrchr(path, '/');
+	address = (void *)(module->bias + frame_offset(frame));
+	(void)dladdr(address, &info);
+	fprintf(out, " %s(%s+%#lx)", name ? name + 1 : path,
+		info.dli_sname ? info.dli_sname : "",
+		(unsigned long)frame_offset(frame));
+}
+
+static void
+report(void)
+{
+	const char *path = getenv("UNWIND_COMPARE_OUT");
+	struct itimerval off = { 0 };
+	FILE *out;
+
+	(void)setitimer(ITIMER_PROF, &off, NULL);
+	if (path == NULL || process != getpid() || walks == 0)
+		return;
+	out = fopen(path, "a");
+	if (out == NULL)
+		return;
+	fprintf(out, "walks %lu frames %lu equal %lu truncated %lu places %u\n",
+		walks, frames_compared, equal, truncated, place_count);
+	for (unsigned i = 0; i < place_count; i++) {
+		fprintf(out, "differ %lu %s %s after", places[i].times,
+			places[i].ours_complete ? "complete" : "truncated",
+			places[i].theirs_complete ? "complete" : "failed");
+		print_frame(out, places[i].common);
+		fprintf(out, " ours");
+		print_frame(out, places[i].ours);
+		fprintf(out, " theirs");
+		print_frame(out, places[i].theirs);
+		fputc('\n', out);
+	}
+	fclose(out);
+}
+
+static bool
+look_up(void *handle, const char *name, void *function)
+{
+	void *symbol = dlsym(handle, name);
+
+	memcpy(function, &symbol, sizeof(symbol));
+	return symbol != NULL;
+}
+
+#define LOOK_UP(handle, name, function) \
+	look_up((handle), EXPANDED_STRING_OF(name), (function))
+
+static bool
+load(void)
+{
+	void *handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+
+	return handle != NULL && LOOK_UP(handle, unw_init_local2, &lib.init) &&
+	       LOOK_UP(handle, unw_step, &lib.step) &&
+	       LOOK_UP(handle, unw_get_reg, &lib.get) &&
+	       LOOK_UP(handle, unw_is_signal_frame, &lib.is_signal);
+}
+
+__attribute__((constructor)) static void
+init(void)
+{
+	const char *interval = getenv("UNWIND_COMPARE_US");
+	struct sigaction action = { .sa_sigaction = handle,
+				    .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct itimerval timer = { { 0, 0 }, { 0, 0 } };
+
+	if (region_init((size_t)16 << 20, 1) != 0 || modules_init() != 0 ||
+	    unwind_init() != 0 || !load())
+		abort();
+	span_init();
+	process = getpid();
+	(void)atexit(report);
+	(void)sigaction(SIGTRAP, &action, NULL);
+	if (interval == NULL)
+		return;
+	(void)sigaction(SIGPROF, &action, NULL);
+	timer.it_interval.tv_usec = timer.it_value.tv_usec = atoi(interval);
+	(void)setitimer(ITIMER_PROF, &timer, NULL);
+}
