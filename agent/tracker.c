@@ -14,11 +14,11 @@
 #include "config.h"
 #include "counters.h"
 #include "fork.h"
-#include "unwind_libunwind.h"
 #include "sampler.h"
 #include "stacks.h"
 #include "sys.h"
 #include "thread.h"
+#include "unwind_libunwind.h"
 
 struct sample_buffer {
 	CACHE_ALIGNED

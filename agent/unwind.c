@@ -351,7 +351,8 @@ start(struct walk *walk)
 	walk->sp = from->sp;
 	walk->fp = from->fp_known ? from->fp : 0;
 	walk->exact = from->exact;
-	walk->bx_known = false;
+	walk->bx = from->bx;
+	walk->bx_known = from->bx_known;
 	walk->frame = walk->request->frames;
 	walk->frames_end = walk->frame + walk->request->max;
 }
