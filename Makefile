@@ -44,7 +44,6 @@ $(B)/agent/%.o: agent/%.c Makefile
 
 include symbolize/build.mk
 include test/build.mk
-include test/tools/build.mk
 
 check: all tests
 	$(Q)./scripts/run-tests

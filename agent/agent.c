@@ -19,7 +19,6 @@
 #include "config.h"
 #include "dump.h"
 #include "fork.h"
-#include "unwind_libunwind.h"
 #include "live.h"
 #include "log.h"
 #include "modules.h"
@@ -32,6 +31,7 @@
 #include "tracker.h"
 #include "trigger.h"
 #include "unwind.h"
+#include "unwind_libunwind.h"
 
 /* Of the dynamic loader, from before the first relocation: &argc. */
 extern void *__libc_stack_end;
@@ -192,6 +192,11 @@ construct(void)
 static __attribute__((destructor)) void
 destruct(void)
 {
-	if (config.at_exit && atomic_load_acquire(&state) == STATE_ACTIVE)
+	if (atomic_load_acquire(&state) != STATE_ACTIVE)
+		return;
+	/* A process whose end takes its whole container with it ends after. */
+	if (config.at_exit)
 		trigger_dump_and_wait();
+	else
+		trigger_wait();
 }

@@ -114,11 +114,15 @@ in_use(uint64_t allocated, uint64_t freed)
 	return (int64_t)difference < 0 ? 0 : difference;
 }
 
-/* 64 bits that look drawn, and are the same for a bucket in every dump. */
+/*
+ * 64 bits that look drawn: the same for a bucket in every dump of a process,
+ * others in every process.
+ */
 static uint64_t
 row_draw(const struct heap_row *row)
 {
-	uint64_t x = row->stack->hash + row->size_class + 1;
+	uint64_t x =
+		row->stack->hash + row->size_class + 1 + region_header()->seed;
 
 	/* splitmix64's finalizer (Steele, Lea, Flood 2014). */
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -54,6 +54,7 @@ region_init(size_t size_bytes, uint64_t rate_bytes)
 	header->rate_bytes = rate_bytes;
 	header->start_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
 	header->start_monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	sys_random(&header->seed, sizeof(header->seed));
 	header->pid = (uint32_t)sys_getpid();
 	header->used_bytes = sizeof(*header);
 	region_base = base;

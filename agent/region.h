@@ -50,7 +50,8 @@ struct region_header {
 	uint64_t rate_bytes; /* HEAPAGENT_RATE */
 	uint64_t start_realtime_ns;
 	uint64_t start_monotonic_ns;
-	uint32_t pid; /* of the process that mapped it; forks keep the copy */
+	uint64_t seed; /* random, one for each region */
+	uint32_t pid;  /* of the process that mapped it; forks keep the copy */
 	uint32_t reserved;
 
 	CACHE_ALIGNED

@@ -424,10 +424,15 @@ trigger_init(void)
 }
 
 void
+trigger_wait(void)
+{
+	(void)dump_child_wait_gone(END_TIMEOUT_NS);
+}
+
+void
 trigger_dump_and_wait(void)
 {
 	uint64_t all = ~UINT64_C(0), mask;
-	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
 	if (in_new_sandbox()) {
 		counter_add(COUNTER_dumps_refused_seccomp);
@@ -441,9 +446,7 @@ trigger_dump_and_wait(void)
 
 		start_dump(&nobody);
 	}
-	while (dump_child_alive() &&
-	       sys_clock_ns(CLOCK_MONOTONIC) - begin_ns < END_TIMEOUT_NS)
-		(void)dump_child_wait_gone(END_TIMEOUT_NS);
+	trigger_wait();
 	(void)sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL,
 			sizeof(mask));
 }

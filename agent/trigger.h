@@ -19,6 +19,9 @@ int trigger_init(void);
 /* Dumps now and returns when the files are written (at exit). [any] */
 void trigger_dump_and_wait(void);
 
+/* Waits until a dump that runs, if any, has ended. [any] */
+void trigger_wait(void);
+
 /* Forgets a dump that ran in the parent when it forked. [any] */
 void trigger_fork_child(void);
 

@@ -19,7 +19,8 @@
 int unwind_libunwind_load(void);
 
 /*
- * As unwind_stack(), after a load that succeeded. Of the request, method, own
+ * As unwind_stack(), and the very same before a load that succeeded (the
+ * loader allocates, and is sampled). Of the request, method, own
  * and scratch do not matter. Of the registers that the request lacks, it
  * takes none for known. Not in the dump child. [hook]
  */

@@ -14,6 +14,8 @@ enum wire_type { WIRE_VARINT = 0, WIRE_LENGTH = 2 };
 
 _Static_assert(WIRE_MESSAGE_MAX >= 128 * WIRE_VARINT_MAX,
 	       "a message of several hundred numbers must fit");
+_Static_assert(WIRE_BUFFER_BYTES <= 1 << 14,
+	       "the length of what fits the buffer takes two bytes at most");
 
 void
 wire_open(struct wire *wire, struct gzip *out, unsigned char *buffer)
@@ -93,14 +95,11 @@ wire_end(struct wire *wire, size_t start)
 		return;
 	length = wire->used_bytes - start;
 	if (length >= 0x80) {
-		unsigned extra = 1 + (length >= 1 << 14);
-
-		if (wire->used_bytes + extra > WIRE_BUFFER_BYTES) {
-			wire->error = -EMSGSIZE;
-			return;
-		}
-		memmove(wire->buffer + start + extra, wire->buffer + start,
-			length);
+		/*
+		 * Every wire_varint() leaves WIRE_VARINT_MAX bytes free: one
+		 * for each of as many messages that end here together.
+		 */
+		memmove(wire->buffer + start + 1, wire->buffer + start, length);
 		wire->used_bytes = start - 1;
 		wire_varint(wire, length);
 		wire->used_bytes += length;

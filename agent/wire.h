@@ -66,7 +66,8 @@ void wire_bytes(struct wire *wire, unsigned field, const void *data,
 
 /*
  * A message or a packed field: all that is written between the two is its
- * content. wire_begin() returns what wire_end() wants. [dump]
+ * content, ten of them inside each other at most. wire_begin() returns what
+ * wire_end() wants. [dump]
  */
 size_t wire_begin(struct wire *wire, unsigned field);
 void wire_end(struct wire *wire, size_t start);

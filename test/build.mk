@@ -31,6 +31,26 @@ $(B)/test/prog/%: test/prog/%.c $$(call link_of,test/prog/$$*.c) Makefile
 	$(Q)$(CC) $(TEST_CFLAGS) $(call cflags_of,$<) -o $@ $< \
 		$(call link_of,$<) -pthread -ldl $(call libs_of,$<)
 
+# C++ programs, and libraries that programs open or that are preloaded.
+prog_cc_src := $(wildcard test/prog/*.cc)
+prog_lib_src := $(wildcard test/prog/lib/*.c)
+prog_more := $(prog_cc_src:test/prog/%.cc=$(B)/test/prog/%) \
+	$(prog_lib_src:test/prog/lib/%.c=$(B)/test/prog/lib/%.so)
+tests: $(prog_more)
+
+$(B)/test/prog/%: test/prog/%.cc Makefile
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++17 -Wall -Wextra -D_GNU_SOURCE -O1 -g -MMD -MP \
+		$(call cflags_of,$<) -o $@ $< -pthread -ldl \
+		$(call libs_of,$<)
+
+$(B)/test/prog/lib/%.so: test/prog/lib/%.c Makefile
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TEST_CFLAGS) -fPIC -shared $(call cflags_of,$<) -o $@ $< \
+		$(call libs_of,$<)
+
 # Stress tests run under ThreadSanitizer, outside the preload.
 stress_src := $(wildcard test/stress/*_stress.c)
 stress_bin := $(stress_src:test/stress/%.c=$(B)/test/stress/%)

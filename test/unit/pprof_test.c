@@ -343,13 +343,16 @@ test_frames_of_no_module(void **state)
 	const int64_t value = 1;
 	struct reader mapping;
 
+	pprof_sample(f->pprof, frames, 3, &value, 1, NULL, 0);
+	/* The count runs on when the table is full. */
+	fake_module_count = UINT16_MAX + 1;
 	pprof_sample(f->pprof, frames, 4, &value, 1, NULL, 0);
 	read_back(f);
 	assert_int_equal(f->mapping_count, 2);
 	for (unsigned i = 0; i < 4; i++) {
-		mapping = mapping_of(f, location_of(f, 0, i));
+		mapping = mapping_of(f, location_of(f, 1, i));
 		assert_string_equal(text_of(f, mapping, 5), "[anon]");
-		assert_true(number_of(location_of(f, 0, i), 3) ==
+		assert_true(number_of(location_of(f, 1, i), 3) ==
 			    frame_offset(frames[i]));
 	}
 	assert_true(number_of(mapping, 2) == 0x7f0000001000);
