@@ -7,9 +7,7 @@ TEST_CFLAGS := $(BASE_CFLAGS) -O1 -g -Iagent -Itest -Itest/unit
 unit_src := $(wildcard test/unit/*_test.c)
 unit_bin := $(unit_src:test/unit/%.c=$(B)/test/unit/%)
 prog_src := $(wildcard test/prog/*.c)
-prog_cc := $(wildcard test/prog/*.cc)
-prog_bin := $(prog_src:test/prog/%.c=$(B)/test/prog/%) \
-	$(prog_cc:test/prog/%.cc=$(B)/test/prog/%)
+prog_bin := $(prog_src:test/prog/%.c=$(B)/test/prog/%)
 
 link_of = $(patsubst %,agent/%.c,$(shell sed -n 's/^.*LINK: *\([^*]*\).*$$/\1/p' $(1)))
 libs_of = $(shell sed -n 's/^.*LIBS: *\([^*]*\).*$$/\1/p' $(1))
@@ -33,11 +31,25 @@ $(B)/test/prog/%: test/prog/%.c $$(call link_of,test/prog/$$*.c) Makefile
 	$(Q)$(CC) $(TEST_CFLAGS) $(call cflags_of,$<) -o $@ $< \
 		$(call link_of,$<) -pthread -ldl $(call libs_of,$<)
 
+# C++ programs, and libraries that programs open or that are preloaded.
+prog_cc_src := $(wildcard test/prog/*.cc)
+prog_lib_src := $(wildcard test/prog/lib/*.c)
+prog_more := $(prog_cc_src:test/prog/%.cc=$(B)/test/prog/%) \
+	$(prog_lib_src:test/prog/lib/%.c=$(B)/test/prog/lib/%.so)
+tests: $(prog_more)
+
 $(B)/test/prog/%: test/prog/%.cc Makefile
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) -O1 -g -MMD -MP $(call cflags_of,$<) -o $@ $< \
-		-pthread $(call libs_of,$<)
+	$(Q)$(CXX) -std=c++17 -Wall -Wextra -D_GNU_SOURCE -O1 -g -MMD -MP \
+		$(call cflags_of,$<) -o $@ $< -pthread -ldl \
+		$(call libs_of,$<)
+
+$(B)/test/prog/lib/%.so: test/prog/lib/%.c Makefile
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TEST_CFLAGS) -fPIC -shared $(call cflags_of,$<) -o $@ $< \
+		$(call libs_of,$<)
 
 # Stress tests run under ThreadSanitizer, outside the preload.
 stress_src := $(wildcard test/stress/*_stress.c)
@@ -52,3 +64,4 @@ $(B)/test/stress/%: test/stress/%.c $$(call link_of,test/stress/$$*.c) Makefile
 		$(call libs_of,$<)
 
 include test/tools/build.mk
+include test/bench/build.mk

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the end-to-end tests share. `load helpers` first.
+# shellcheck disable=SC2034 # the tests that load it use the variables
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 AGENT=$ROOT/build/libheapagent.so
 PROG=$ROOT/build/test/prog
 DECODE=$ROOT/build/test/tools/pprof_decode
 CHECKVALID=$ROOT/build/test/tools/checkvalid
+TORMENT=$ROOT/build/test/tools/torment
 
 # Dumps go to a directory of the test's own.
 setup() {
@@ -54,5 +56,114 @@ sum() {
 
 # counter FILE NAME: the value in the file's comments.
 counter() {
-	"$DECODE" "$1" | sed -n "s/^comment $2=//p"
+	"$DECODE" "$1" | sed -n "s/^comment \(.* \)\{0,1\}$2=\([0-9]*\).*/\2/p"
+}
+
+# stacks FILE [BINARY]: each sample on a line of its own: its values and
+# labels, then its frames from the innermost on, each after a `|`; those in
+# BINARY with the name of their function.
+stacks() {
+	local decoded=$BATS_TEST_TMPDIR/decoded
+	"$DECODE" "$1" >"$decoded"
+	{
+		[ -z "${2:-}" ] || awk -v binary="$2+" '
+			$1 == "frame" && index($4, binary) == 1 {
+				print substr($4, length(binary) + 1)
+			}' "$decoded" | sort -u | while read -r offset; do
+			echo "name $2+$offset $(addr2line -fe "$2" \
+				"$offset" | head -n 1)"
+		done
+		cat "$decoded"
+	} | awk '
+		$1 == "name" { name[$2] = " " $3 }
+		$1 == "sample" { printf "%s%s", end, $0; end = "\n" }
+		$1 == "frame" {
+			printf " |"
+			for (i = 4; i <= NF; i++)
+				printf " %s", $i
+			printf "%s", name[$4]
+		}
+		END { printf "%s", end }'
+}
+
+# total TYPE: adds up a sample type over what stacks() printed.
+total() {
+	sed -n "s/^.* $1=\([0-9]*\).*$/\1/p" |
+		awk '{ total += $1 } END { printf "%d\n", total }'
+}
+
+# oracle [-i MS] [-b LIBRARY] [-a LIBRARY] COMMAND...: runs the command without
+# the agent, then with it at RATE=1, asked for a dump every MS (50)
+# milliseconds, LIBRARY preloaded before or after it in both runs. Exit status,
+# stdout and stderr must be the same ($BATS_TEST_TMPDIR/out, err), each dump
+# valid, no file, zombie or process left behind. $status is the exit status,
+# $asked how many signals were sent.
+oracle() {
+	local interval=50 before="" after="" option OPTIND=1 dir=$BATS_TEST_TMPDIR
+	while getopts i:b:a: option; do
+		case $option in
+		i) interval=$OPTARG ;;
+		b) before=$OPTARG: ;;
+		a) after=:$OPTARG ;;
+		*) return 2 ;;
+		esac
+	done
+	shift $((OPTIND - 1))
+	local without=$before${after#:} bare=0
+	status=0
+	"$TORMENT" -p "${without%:}" "$@" </dev/null 3>&- \
+		>"$dir/bare.out" 2>"$dir/bare.err" || bare=$?
+	HEAPAGENT_RATE=${HEAPAGENT_RATE:-1} HEAPAGENT_AT_EXIT=1 \
+		"$TORMENT" -r "$dir/report" -i "$interval" \
+		-p "$before$AGENT$after" "$@" </dev/null 3>&- \
+		>"$dir/out" 2>"$dir/err" || status=$?
+	asked=$(sed -n 's/^signals=\([0-9]*\) .*$/\1/p' "$dir/report")
+	echo "exit status $bare without the agent, $status with it"
+	head -n 20 "$dir/report" "$dir/bare.err" "$dir/err"
+	cmp "$dir/bare.out" "$dir/out" || diff "$dir/bare.out" "$dir/out" | head
+	[ "$bare" -eq "$status" ]
+	cmp "$dir/bare.out" "$dir/out"
+	cmp "$dir/bare.err" "$dir/err"
+	grep -q 'zombies=0 leftovers=0$' "$dir/report"
+	nothing_but_dumps
+}
+
+# Each file in the directory is a valid profile under its final name.
+nothing_but_dumps() {
+	local file
+	for file in "$HEAPAGENT_DIR"/* "$HEAPAGENT_DIR"/.[!.]*; do
+		[ -e "$file" ] || continue
+		[[ $file =~ \.[0-9]+\.[0-9]{4,}\.(threads|allocs|heap)\.pb\.gz$ ]] ||
+			{
+				echo "left behind: $file"
+				return 1
+			}
+		echo "$file"
+	done | tee "$BATS_TEST_TMPDIR/dumps.list" | grep 'left behind' && return 1
+	[ ! -s "$BATS_TEST_TMPDIR/dumps.list" ] ||
+		xargs "$CHECKVALID" <"$BATS_TEST_TMPDIR/dumps.list"
+}
+
+# exit_stacks [BINARY]: what the dump at exit has, one stack a line.
+exit_stacks() {
+	stacks "$(newest heap)" "$@" >"$BATS_TEST_TMPDIR/stacks"
+}
+
+# with REGEX TYPE: the sum over the stacks that match.
+with() {
+	grep -E "$1" "$BATS_TEST_TMPDIR/stacks" | total "$2"
+}
+
+# No sample of the dump at exit was lost.
+nothing_dropped() {
+	local heap name
+	heap=$(newest heap)
+	for name in samples_dropped_region_full samples_dropped_live_full \
+		samples_dropped_busy samples_dropped_reentrant \
+		modules_dropped dumps_faulted dumps_failed; do
+		[ "$(counter "$heap" "$name")" = 0 ] || {
+			echo "$name=$(counter "$heap" "$name")"
+			return 1
+		}
+	done
 }

@@ -4,7 +4,8 @@
 
 tools_dir := $(B)/test/tools
 tools := $(tools_dir)/pprof_decode $(tools_dir)/pprof_encode \
-	$(tools_dir)/checkvalid $(tools_dir)/profile_make
+	$(tools_dir)/checkvalid $(tools_dir)/profile_make \
+	$(tools_dir)/torment
 
 .PHONY: tools
 tools: $(tools)
@@ -37,6 +38,11 @@ $(tools_dir)/checkvalid: test/tools/checkvalid.go
 	$(Q)mkdir -p $(@D)
 	$(Q)GO111MODULE=off GOPATH=/usr/share/gocode GOFLAGS= \
 		GOCACHE=$(abspath $(B))/go-cache go build -o $@ $<
+
+$(tools_dir)/torment: test/tools/torment.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(BASE_CFLAGS) -o $@ $<
 
 profile_make_obj := $(patsubst %,$(B)/symbolize/%.o,profile profile_check \
 	profile_file table memory reason proto/profile.pb-c)
