@@ -89,7 +89,7 @@ test_refuses_what_is_inconsistent(void **state)
 		{ 10, 2, "location 2" },      /* sample.location_id */
 		{ 11, 0x22, "0 values" },     /* sample.value: unknown */
 		{ 17, 0, "reserved id 0" },   /* location.id */
-		{ 27, 0x7a, "string table" }, /* "" is no string any more */
+		{ 27, 0x6a, "string table" }, /* "" is no string any more */
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
