@@ -19,7 +19,6 @@
 #include "config.h"
 #include "dump.h"
 #include "fork.h"
-#include "unwind_libunwind.h"
 #include "live.h"
 #include "log.h"
 #include "modules.h"
@@ -32,6 +31,7 @@
 #include "tracker.h"
 #include "trigger.h"
 #include "unwind.h"
+#include "unwind_libunwind.h"
 
 /* Of the dynamic loader, from before the first relocation: &argc. */
 extern void *__libc_stack_end;

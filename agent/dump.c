@@ -73,8 +73,10 @@ dump_init(void)
 		base = strrchr(path, '/') + 1;
 	if (*base == '\0')
 		base = "unknown";
+	/* cppcheck-suppress arrayIndexOutOfBoundsCond ; "unknown" ends in 0 */
 	for (unsigned i = 0; i < PROGRAM_MAX - 1 && base[i] != '\0'; i++)
 		dump.program[i] =
+			/* cppcheck-suppress arrayIndexOutOfBounds ; it does */
 			(unsigned char)base[i] < ' ' || base[i] == 0x7f
 				? '_'
 				: base[i];

@@ -121,8 +121,8 @@ in_use(uint64_t allocated, uint64_t freed)
 static uint64_t
 row_draw(const struct heap_row *row)
 {
-	uint64_t x = row->stack->hash + row->size_class + 1 +
-		     region_header()->seed;
+	uint64_t x =
+		row->stack->hash + row->size_class + 1 + region_header()->seed;
 
 	/* splitmix64's finalizer (Steele, Lea, Flood 2014). */
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

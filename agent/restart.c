@@ -4,8 +4,8 @@
  *
  * The context has no number of the system call (rax holds the result), so it
  * is read from the code: the instruction before the context's is `syscall`,
- * and shortly before it stands `mov $nr, %eax`, as the compiler writes it for
- * every wrapper of libc. Elsewhere nothing is changed.
+ * and shortly before it stands `mov $nr, %eax` (or `xor %eax, %eax`), as the
+ * compiler writes it for every wrapper of libc. Elsewhere nothing is changed.
  *
  * If a signal of the host is pending, it may be what ended the call, and its
  * handler is still to run: then EINTR is the right answer. One that arrives
@@ -164,6 +164,8 @@ restart_how(long nr, const uint64_t *arguments)
 #define CODE_BYTES 16
 #define MOV_IMM32_EAX 0xb8
 #define MOV_BYTES 5
+#define XOR_EAX_EAX_0 0x31
+#define XOR_EAX_EAX_1 0xc0
 
 /* The number of the call that ends at ip, or -1. */
 static long
@@ -177,10 +179,14 @@ call_number(uintptr_t ip)
 	memcpy(code, (const void *)begin, sizeof(code));
 	if (code[CODE_BYTES - 2] != 0x0f || code[CODE_BYTES - 1] != 0x05)
 		return -1;
-	for (int at = CODE_BYTES - ARCH_SYSCALL_BYTES - MOV_BYTES; at >= 0;
-	     at--) {
-		uint32_t nr;
+	/* The nearest one; the number 0, read, is made by xor. */
+	for (int at = CODE_BYTES - ARCH_SYSCALL_BYTES - 2; at >= 0; at--) {
+		uint32_t nr = 0;
 
+		if (code[at] == XOR_EAX_EAX_0 && code[at + 1] == XOR_EAX_EAX_1)
+			return SYS_read;
+		if (at > CODE_BYTES - ARCH_SYSCALL_BYTES - MOV_BYTES)
+			continue;
 		memcpy(&nr, code + at + 1, sizeof(nr));
 		if (code[at] == MOV_IMM32_EAX && find((long)nr) != NULL)
 			return (long)nr;

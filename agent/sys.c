@@ -149,8 +149,10 @@ sys_readable(uintptr_t address)
 	/*
 	 * The kernel copies the new set before it looks at `how`
 	 * (kernel/signal.c, rt_sigprocmask): EFAULT says unreadable, EINVAL
-	 * says read and refused. The mask is never changed.
+	 * says read and refused. The mask is never changed. Address 0 would
+	 * mean no set at all, which is refused without being read.
 	 */
-	return sys_call4(SYS_rt_sigprocmask, how_invalid, address & ~7UL, NULL,
+	return address >= kernel_sigset_bytes &&
+	       sys_call4(SYS_rt_sigprocmask, how_invalid, address & ~7UL, NULL,
 			 kernel_sigset_bytes) != -EFAULT;
 }

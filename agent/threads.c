@@ -274,6 +274,7 @@ parse_blocked(const char *text, struct blocked *blocked)
 	for (unsigned i = 0; i < expected; i++)
 		if (!parse_number(&text, &numbers[i]))
 			return false;
+	/* cppcheck-suppress uninitvar ; expected is never 0 */
 	blocked->nr = in_call ? (long)numbers[0] : -1;
 	if (in_call)
 		memcpy(blocked->arguments, &numbers[1],

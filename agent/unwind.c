@@ -88,29 +88,59 @@ is_sigreturn(const struct module *module, uintptr_t ip)
 	       memcmp((const void *)ip, code, sizeof(code)) == 0;
 }
 
+/* The row of code that no module holds. */
+static uint64_t
+row_of_stray(uintptr_t pc)
+{
+	/*
+	 * The kernel maps nothing below vm.mmap_min_addr, 64 KiB by default,
+	 * nor above 2^47 unless asked to; -1 is the end of the chain.
+	 */
+	return pc < 0x10000 || pc >= UINT64_C(1) << 47 ? ROW_NOWHERE : ROW_NONE;
+}
+
+/* The row of code in a module, and the address to call the frame by. */
+static uint64_t
+row_of_module(struct walk *walk, const struct module *module, uintptr_t ip,
+	      uintptr_t *pc)
+{
+	struct cfi_section section = { module->eh_frame_hdr, module->eh_start,
+				       module->eh_end };
+	uint64_t row = cfi_row(&section, *pc, walk->cfi_memory);
+
+	if (row == ROW_NONE && is_sigreturn(module, ip))
+		row = ROW_SIGNAL;
+	else if (row == ROW_NONE && ip != *pc &&
+		 cfi_begins(&section, ip, walk->cfi_memory))
+		/*
+		 * A function begins at the return address and nothing is
+		 * before it: makecontext() or its like put it there, under
+		 * the first frame of a stack.
+		 */
+		row = ROW_OUTERMOST;
+	else if (row != ROW_SIGNAL)
+		return row;
+	/* Neither was called: there is no call before the address. */
+	*pc = ip;
+	return row;
+}
+
 /* Works out the row and the frame of pc, and keeps them. */
 static COLD uint64_t
 look_up(struct walk *walk, uintptr_t ip, uintptr_t pc, uint64_t *frame)
 {
 	unsigned number = modules_find(pc);
 	const struct module *module = module_at(number);
-	struct cfi_section section;
+	uintptr_t name = pc;
 	uint64_t row;
 
 	if (number == 0) {
 		/* Not kept: a library may be loaded there any time. */
 		*frame = frame_make(FRAME_MODULE_NONE, pc);
-		return ROW_FALLBACK;
+		return row_of_stray(pc);
 	}
-	section = (struct cfi_section){ module->eh_frame_hdr, module->eh_start,
-					module->eh_end };
-	row = cfi_row(&section, pc, walk->cfi_memory);
-	if (row == ROW_FALLBACK && is_sigreturn(module, ip))
-		row = ROW_SIGNAL;
-	/* The trampoline was not called: its address is not a return address.
-	 */
-	*frame = frame_make(number,
-			    (row == ROW_SIGNAL ? ip : pc) - module->bias);
+	row = row_of_module(walk, module, ip, &name);
+	*frame = frame_make(number, name - module->bias);
 	if (walk->cacheable)
 		row_cache_put(pc, walk->salt, row, *frame);
 	return row;
@@ -167,6 +197,9 @@ step_frame_pointer(struct walk *walk)
 	ip = load(fp + 8);
 	number = ip ? modules_find(ip - 1) : 0;
 	if (number != 0 && !in_text(module_at(number), ip - 1))
+		return STEP_TRUNCATED;
+	/* The ABI (3.4.1) marks the outermost frame by an fp of 0. */
+	if (ip == 0 && caller_fp != 0)
 		return STEP_TRUNCATED;
 	if (number == 0 && ip != 0 &&
 	    (from_module || caller_fp <= fp || !reach(walk, caller_fp)))
@@ -283,7 +316,12 @@ step(struct walk *walk)
 		return step_signal(walk);
 	case ROW_OUTERMOST:
 		return STEP_COMPLETE;
+	case ROW_NOWHERE:
+		/* What the row before led to is no frame. */
+		walk->frame -= walk->frame - walk->request->frames > 1;
+		return STEP_TRUNCATED;
 	case ROW_FALLBACK:
+	case ROW_NONE:
 		return step_frame_pointer(walk);
 	default:
 		return walk->request->method == UNWIND_FP
@@ -351,7 +389,8 @@ start(struct walk *walk)
 	walk->sp = from->sp;
 	walk->fp = from->fp_known ? from->fp : 0;
 	walk->exact = from->exact;
-	walk->bx_known = false;
+	walk->bx = from->bx;
+	walk->bx_known = from->bx_known;
 	walk->frame = walk->request->frames;
 	walk->frames_end = walk->frame + walk->request->max;
 }
@@ -403,6 +442,11 @@ unwind_stack(const struct unwind_request *request, unsigned *count)
 		walk->span.high = walk->sp;
 	}
 	end = walk_all(walk);
+	if (walk->frame == request->frames) {
+		/* It began at address 0: a call of a null pointer. */
+		*walk->frame++ = FRAME_TRUNCATED;
+		end = UNWIND_TRUNCATED;
+	}
 	*count = (unsigned)(walk->frame - request->frames);
 	return end;
 }

@@ -31,6 +31,13 @@ struct unwind_registers {
 	bool exact;
 	/* False if fp is not known (a thread read through its syscall file). */
 	bool fp_known;
+	/*
+	 * rbx, where it is at hand: code in the loader bases its CFA on it. It
+	 * need not be captured for a walk that starts in a function of ours:
+	 * every path from such code has saved it on the stack by then.
+	 */
+	bool bx_known;
+	uintptr_t bx;
 };
 
 enum unwind_method {

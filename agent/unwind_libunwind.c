@@ -76,6 +76,7 @@ make_context(const struct unwind_registers *from, unw_context_t *context)
 	context->uc_mcontext.gregs[REG_RIP] = (greg_t)from->ip;
 	context->uc_mcontext.gregs[REG_RSP] = (greg_t)from->sp;
 	context->uc_mcontext.gregs[REG_RBP] = (greg_t)from->fp;
+	context->uc_mcontext.gregs[REG_RBX] = (greg_t)from->bx;
 }
 
 enum unwind_end
@@ -94,12 +95,12 @@ unwind_libunwind_stack(const struct unwind_request *request, unsigned *count)
 	if (lib.init(&cursor, &context, exact ? UNW_INIT_SIGNAL_FRAME : 0) < 0)
 		more = -1;
 	while (more >= 0 && n < request->max) {
-		bool signal = lib.is_signal(&cursor) > 0;
-
+		/* It says so of the frame that a signal interrupted. */
+		exact = exact || lib.is_signal(&cursor) > 0;
 		if (lib.get(&cursor, UNW_REG_IP, &ip) < 0 || ip == 0)
 			break;
-		request->frames[n++] = frame_of(ip - !(exact || signal));
-		exact = signal;
+		request->frames[n++] = frame_of(ip - !exact);
+		exact = false;
 		more = lib.step(&cursor);
 		if (more == 0)
 			break;

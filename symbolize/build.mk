@@ -39,3 +39,6 @@ $(B)/symbolize/proto/%.pb-c.c $(B)/symbolize/proto/%.pb-c.h &: \
 	$(call say,PROTOC,$<)
 	$(Q)mkdir -p $(B)/symbolize/proto
 	$(Q)protoc-c --proto_path=symbolize --c_out=$(B)/symbolize $<
+
+# The page is part of the program (.incbin).
+$(B)/symbolize/flame_page.o: symbolize/flame.html

@@ -27,6 +27,13 @@ struct command {
 extern const struct command command_run;
 extern const struct command command_dump;
 extern const struct command command_symbolize;
+extern const struct command command_top;
+extern const struct command command_tree;
+extern const struct command command_peek;
+extern const struct command command_diff;
+extern const struct command command_flame;
+extern const struct command command_inuse;
+extern const struct command command_delta;
 
 /* "heapagent: ...\n" on standard error. Returns COMMAND_FAILED. */
 int command_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -9,41 +9,17 @@
 #include <sys/stat.h>
 
 #include "command.h"
-#include "memory.h"
 #include "options.h"
+#include "output_name.h"
 #include "profile.h"
 #include "symbolizer.h"
 
 struct job {
 	struct symbolizer_options symbolizer;
 	const char *out;
-	bool out_is_directory;
 };
 
 enum { OPT_OUT = 'o' };
-
-/* X.pb.gz → X.symbolized.pb.gz, in the directory given or beside it. */
-static char *
-output_path(const struct job *job, const char *path)
-{
-	static const char *const endings[] = { ".pb.gz", ".pb", ".gz" };
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-	if (job->out_is_directory)
-		return memory_format("%s/%s", job->out, base);
-	if (job->out)
-		return memory_string(job->out);
-	size_t stem = strlen(path);
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-		size_t bytes = strlen(endings[i]);
-		if (strlen(base) > bytes &&
-		    !strcmp(path + strlen(path) - bytes, endings[i])) {
-			stem -= bytes;
-			break;
-		}
-	}
-	return memory_format("%.*s.symbolized.pb.gz", (int)stem, path);
-}
 
 static int
 symbolize_file(const struct job *job, const char *path)
@@ -54,7 +30,7 @@ symbolize_file(const struct job *job, const char *path)
 	if (profile_read(path, &profile, &reason))
 		return command_fail("%s: %s", path, reason.text);
 	symbolizer_run(profile, &job->symbolizer, &counts);
-	char *out = output_path(job, path);
+	char *out = output_name(path, job->out, ".symbolized.pb.gz");
 	int status = COMMAND_OK;
 	if (profile_write(profile, out, &reason))
 		status = command_fail("%s: %s", out, reason.text);
@@ -88,9 +64,8 @@ run(int argc, char **argv)
 	if (optind == argc)
 		return command_misused("symbolize: no file given");
 	struct stat status;
-	job.out_is_directory =
-		job.out && !stat(job.out, &status) && S_ISDIR(status.st_mode);
-	if (argc - optind > 1 && job.out && !job.out_is_directory)
+	if (argc - optind > 1 && job.out &&
+	    (stat(job.out, &status) || !S_ISDIR(status.st_mode)))
 		return command_misused("symbolize: several files, but -o %s "
 				       "is no directory",
 				       job.out);

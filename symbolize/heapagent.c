@@ -9,9 +9,9 @@
 #include "command.h"
 
 static const struct command *const commands[] = {
-	&command_run,
-	&command_dump,
-	&command_symbolize,
+	&command_run,	&command_dump,	&command_symbolize, &command_top,
+	&command_tree,	&command_peek,	&command_diff,	    &command_flame,
+	&command_inuse, &command_delta,
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 

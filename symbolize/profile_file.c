@@ -59,6 +59,7 @@ read_all(gzFile file, uint8_t **data, size_t *data_bytes, struct reason *reason)
 			capacity = 2 * capacity + CHUNK_BYTES;
 			buffer = memory_resize(buffer, capacity, 1);
 		}
+		/* cppcheck-suppress nullPointerArithmetic ; 0 < CHUNK_BYTES */
 		int got = gzread(file, buffer + used, CHUNK_BYTES);
 		if (got <= 0)
 			break;

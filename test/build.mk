@@ -64,3 +64,4 @@ $(B)/test/stress/%: test/stress/%.c $$(call link_of,test/stress/$$*.c) Makefile
 		$(call libs_of,$<)
 
 include test/tools/build.mk
+include test/bench/build.mk

@@ -45,7 +45,8 @@ arch_thread_pointer(void)
 /*
  * Subtracts max(size, 1) from the countdown, in one instruction that a signal
  * cannot divide, and says whether that was more than was left (unsigned).
- * "cmp 1" borrows exactly for a size of 0, and "sbb" subtracts the borrow. [any]
+ * "cmp 1" borrows exactly for a size of 0, and "sbb" subtracts the borrow.
+ * [any]
  */
 static inline bool
 arch_countdown(uint64_t *countdown, size_t size)

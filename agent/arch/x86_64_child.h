@@ -28,7 +28,9 @@ static inline long
 arch_clone(const struct arch_clone *request)
 {
 	void (**stack)(void) = (void (**)(void))request->stack_top;
+	/* cppcheck-suppress constStatement ; a register's name */
 	register long r10 __asm__("r10") = (long)request->child_tid;
+	/* cppcheck-suppress constStatement */
 	register long r8 __asm__("r8") = (long)request->thread_pointer;
 	long result;
 

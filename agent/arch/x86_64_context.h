@@ -32,6 +32,8 @@ arch_context_registers(const ucontext_t *context)
 		.fp = (uintptr_t)regs[REG_RBP],
 		.exact = true,
 		.fp_known = true,
+		.bx_known = true,
+		.bx = (uintptr_t)regs[REG_RBX],
 	};
 }
 
@@ -44,6 +46,8 @@ arch_ptrace_registers(const struct user_regs_struct *regs)
 		.fp = regs->rbp,
 		.exact = true,
 		.fp_known = true,
+		.bx_known = true,
+		.bx = regs->rbx,
 	};
 }
 

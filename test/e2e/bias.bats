@@ -5,7 +5,7 @@
 load helpers
 
 @test "200 runs of mixed sizes on one stack: no bias, the error of the theory" {
-	for run in $(seq 200); do
+	for _ in $(seq 200); do
 		rm -f "$HEAPAGENT_DIR"/*
 		preloaded "$PROG/bias" >"$BATS_TEST_TMPDIR/truth"
 		heap=$(newest heap)

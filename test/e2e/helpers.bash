@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the end-to-end tests share. `load helpers` first.
+# shellcheck disable=SC2034 # the tests that load it use the variables
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 AGENT=$ROOT/build/libheapagent.so
@@ -55,7 +56,7 @@ sum() {
 
 # counter FILE NAME: the value in the file's comments.
 counter() {
-	"$DECODE" "$1" | sed -n "s/^comment $2=//p"
+	"$DECODE" "$1" | sed -n "s/^comment \(.* \)\{0,1\}$2=\([0-9]*\).*/\2/p"
 }
 
 # stacks FILE [BINARY]: each sample on a line of its own: its values and

@@ -38,6 +38,21 @@ last_line() {
 	[[ $output == *"Result: PASS"* ]]
 }
 
+@test "cmocka's skip, which it calls not ok, is a skip" {
+	unit skips 'echo 1..1; echo "not ok 1 # SKIP test_x"'
+	tests unit
+	[ "$status" -eq 0 ]
+	[ "$(last_line)" = "1 passed, 0 failed, 1 skipped" ]
+}
+
+@test "a failed result is one even with exit status 0" {
+	unit lies 'echo 1..1; echo not ok 1 - b; echo "# the reason"'
+	tests unit
+	[ "$status" -ne 0 ]
+	[ "$(last_line)" = "1 passed, 1 failed, 0 skipped" ]
+	[[ $output == *"the reason"* ]]
+}
+
 @test "a failing test is shown and counted" {
 	unit bad 'echo 1..2; echo ok 1 - a; echo not ok 2 - b
 		echo "# the reason"; echo "on stderr" >&2; exit 1'

@@ -31,7 +31,8 @@ static uint64_t random_state = 12345;
 static unsigned
 random_below(unsigned n)
 {
-	random_state = random_state * 6364136223846793005U + 1442695040888963407U;
+	random_state =
+		random_state * 6364136223846793005U + 1442695040888963407U;
 	return (unsigned)(random_state >> 33) % n;
 }
 
@@ -66,8 +67,8 @@ static void
 step(void)
 {
 	unsigned i = random_below(SLOTS);
-	size_t size = random_below(4) == 0 ? random_below(100000)
-					   : random_below(500);
+	size_t size =
+		random_below(4) == 0 ? random_below(100000) : random_below(500);
 	void *p;
 
 	if (slots[i].p != NULL && random_below(3) == 0) {

@@ -3,12 +3,13 @@
  * unwind_compare.c - a library to preload: compares our walk with libunwind's.
  *
  * Every UNWIND_COMPARE_US microseconds of processor time (if that is set), and
- * at every instruction of a program that sets its own trap flag, both walk the
+ * from there at each of the next UNWIND_COMPARE_BURST instructions, and at
+ * every instruction of a program that sets its own trap flag, both walk the
  * interrupted stack. At exit the file that UNWIND_COMPARE_OUT names gets a
  * summary line and one line for each place where the two first differ.
  *
- * LINK: unwind row_cache cfi cfi_expression modules loader
- * LINK: elf_image span region counters sys
+ * LINK: unwind row_cache cfi cfi_program cfi_expression modules loader
+ * LINK: elf_image executable span region counters sys
  * CFLAGS: -shared -fPIC -O2 -fvisibility=hidden -ftls-model=initial-exec
  * CFLAGS: -Wl,-z,now
  */
@@ -31,6 +32,7 @@
 #include "frame.h"
 #include "modules.h"
 #include "region.h"
+#include "sys.h"
 #include "unwind.h"
 
 #define FRAMES 256
@@ -61,8 +63,14 @@ static unsigned long walks, frames_compared, equal, truncated;
 static struct unwind_scratch scratch;
 static uint64_t ours[FRAMES], theirs[FRAMES];
 static _Thread_local struct span own;
+static _Thread_local unsigned burst;
+static unsigned burst_max;
+static unsigned long walks_max = 100000;
 static int busy;
 static int process;
+
+static const unsigned char sigreturn_code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00,
+						0x00, 0x00, 0x0f, 0x05 };
 
 static uint64_t
 frame_of(uintptr_t address)
@@ -79,17 +87,20 @@ their_walk(ucontext_t *context, bool *complete)
 	unw_cursor_t cursor;
 	unw_word_t ip;
 	unsigned n = 0;
-	bool exact = true;
 	int more = lib.init(&cursor, (unw_context_t *)context,
 			    UNW_INIT_SIGNAL_FRAME);
 
 	while (more >= 0 && n < FRAMES) {
-		bool signal = lib.is_signal(&cursor) > 0;
+		/* It says so of the frame that a signal interrupted. */
+		bool exact = n == 0 || lib.is_signal(&cursor) > 0;
 
 		if (lib.get(&cursor, UNW_REG_IP, &ip) < 0 || ip == 0)
 			break;
-		theirs[n++] = frame_of(ip - !(exact || signal));
-		exact = signal;
+		/* The trampoline was not called, either. */
+		exact = exact || !sys_readable(ip) ||
+			memcmp((const void *)ip, sigreturn_code,
+			       sizeof(sigreturn_code)) == 0;
+		theirs[n++] = frame_of(ip - !exact);
 		more = lib.step(&cursor);
 		if (more == 0)
 			break;
@@ -105,7 +116,8 @@ our_walk(const ucontext_t *context, enum unwind_end *end)
 	struct unwind_request request = {
 		.registers = { (uintptr_t)registers[REG_RIP],
 			       (uintptr_t)registers[REG_RSP],
-			       (uintptr_t)registers[REG_RBP], true, true },
+			       (uintptr_t)registers[REG_RBP], true, true, true,
+			       (uintptr_t)registers[REG_RBX] },
 		.method = UNWIND_CFI,
 		.thread_pointer = arch_thread_pointer(),
 		.own = &own,
@@ -146,7 +158,7 @@ compare(ucontext_t *context)
 	unsigned n, m, at = 0;
 
 	/* Acquire and release: one walk at a time uses the arrays. */
-	if (atomic_exchange_acq_rel(&busy, 1))
+	if (walks >= walks_max || atomic_exchange_acq_rel(&busy, 1))
 		return;
 	n = our_walk(context, &end);
 	m = their_walk(context, &their_complete);
@@ -155,19 +167,48 @@ compare(ucontext_t *context)
 	while (at < n && at < m && ours[at] == theirs[at])
 		at++;
 	frames_compared += at;
-	if (at == n && at == m)
+	if (at == n && at == m && (end == UNWIND_TRUNCATED) == !their_complete)
 		equal++;
+	else if (at + 1 == n && at + 1 == m && ours[at] == theirs[at] + 1)
+		equal++; /* A planted return address: it was not called. */
 	else
 		note(at, n, m, end != UNWIND_TRUNCATED, their_complete);
 	atomic_store_release(&busy, 0);
 }
 
+/*
+ * Steps on through a burst. It ends before a system call: that may block
+ * SIGTRAP, and then the kernel kills the process at the next step.
+ */
 static void
-handle(int signal, siginfo_t *info, void *context)
+step_on(bool tick, greg_t *registers)
 {
-	(void)signal;
+	static const unsigned char syscall_code[] = { 0x0f, 0x05 };
+	const greg_t trap_flag = 0x100;
+
+	if (tick)
+		burst = walks < walks_max ? burst_max : 0;
+	else if (burst == 0)
+		return; /* The program steps itself. */
+	else
+		burst--;
+	if (burst == 0 || memcmp((const void *)registers[REG_RIP], syscall_code,
+				 sizeof(syscall_code)) == 0) {
+		burst = 0;
+		registers[REG_EFL] &= ~trap_flag;
+	} else {
+		registers[REG_EFL] |= trap_flag;
+	}
+}
+
+static void
+handle(int signal, siginfo_t *info, void *data)
+{
+	ucontext_t *context = data;
+
 	(void)info;
 	compare(context);
+	step_on(signal == SIGPROF, context->uc_mcontext.gregs);
 }
 
 static void
@@ -255,7 +296,12 @@ init(void)
 	    unwind_init() != 0 || !load())
 		abort();
 	span_init();
+	/* A step inside the handler, where SIGTRAP is blocked, would kill. */
+	sigfillset(&action.sa_mask);
 	process = getpid();
+	burst_max = getenv("UNWIND_COMPARE_BURST")
+			    ? (unsigned)atoi(getenv("UNWIND_COMPARE_BURST"))
+			    : 0;
 	(void)atexit(report);
 	(void)sigaction(SIGTRAP, &action, NULL);
 	if (interval == NULL)

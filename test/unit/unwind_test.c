@@ -2,7 +2,7 @@
 /*
  * unwind_test.c - walks of stacks whose frames are known.
  *
- * LINK: unwind row_cache cfi cfi_expression modules loader elf_image executable
+ * LINK: unwind row_cache cfi cfi_program cfi_expression modules loader elf_image executable
  * LINK: span region counters sys
  * CFLAGS: -fasynchronous-unwind-tables -fomit-frame-pointer
  * CFLAGS: -Wl,-z,now -rdynamic

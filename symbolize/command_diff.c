@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * command_diff.c - `heapagent diff`: what grew between two profiles.
+ *
+ * The standard error of a growth is that of the difference of two independent
+ * estimates. Two dumps of one process share the samples that lived through
+ * both, whose error cancels: the true one is then smaller.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "estimate.h"
+#include "graph.h"
+#include "heading.h"
+#include "json.h"
+#include "memory.h"
+#include "units.h"
+#include "view.h"
+
+struct growth {
+	const char *name;
+	double before, after;
+	double flat, flat_variance;
+	double cum, cum_variance;
+};
+
+struct diff {
+	struct view *view;
+	const struct samples *before, *after;
+	int before_type, type;
+	const char *unit;
+	bool is_estimate;
+	struct growth *rows;
+	size_t count;
+};
+
+static int
+compare(const void *a, const void *b, void *data)
+{
+	const bool *by_cum = data;
+	const struct growth *x = a, *y = b;
+	double first = fabs(*by_cum ? y->cum : y->flat) -
+		       fabs(*by_cum ? x->cum : x->flat);
+	double second = fabs(*by_cum ? y->flat : y->cum) -
+			fabs(*by_cum ? x->flat : x->cum);
+	if (first != 0)
+		return first < 0 ? -1 : 1;
+	if (second != 0)
+		return second < 0 ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* The later samples continue the numbering of the earlier ones. */
+static void
+subtract(struct diff *diff)
+{
+	struct graph *before = graph_make(diff->before, diff->before_type);
+	struct graph *after = graph_make(diff->after, diff->type);
+	diff->rows = memory_get(after->node_count * sizeof(*diff->rows));
+	for (size_t i = 0; i < after->node_count; i++) {
+		const struct graph_node *new = &after->nodes[i];
+		struct growth *row = &diff->rows[diff->count];
+		*row = (struct growth){
+			.name = new->name,
+			.after = new->cum,
+			.flat = new->flat,
+			.flat_variance = new->flat_variance,
+			.cum = new->cum,
+			.cum_variance = new->cum_variance,
+		};
+		if (i < before->node_count) {
+			const struct graph_node *old = &before->nodes[i];
+			row->before = old->cum;
+			row->flat -= old->flat;
+			row->flat_variance += old->flat_variance;
+			row->cum -= old->cum;
+			row->cum_variance += old->cum_variance;
+		}
+		if (row->flat != 0 || row->cum != 0)
+			diff->count++;
+	}
+	if (diff->count)
+		qsort_r(diff->rows, diff->count, sizeof(*diff->rows), compare,
+			&diff->view->by_cum);
+	if (diff->view->node_count && diff->count > diff->view->node_count)
+		diff->count = diff->view->node_count;
+	graph_free(before);
+	graph_free(after);
+}
+
+/* "+1.2 MiB ±30 KiB": of a difference, percents would mislead. */
+static void
+print_change(const struct diff *diff, double value, double variance)
+{
+	char *text;
+	if (diff->is_estimate && variance > 0)
+		text = memory_format(
+			"%s ±%s", units_change(value, diff->unit).text,
+			units_value(sqrt(variance), diff->unit).text);
+	else
+		text = memory_format("%s",
+				     units_change(value, diff->unit).text);
+	heading_right(text, diff->is_estimate ? 24 : 12);
+	free(text);
+}
+
+static void
+print_text(const struct diff *diff)
+{
+	double before = diff->before->totals[diff->before_type];
+	double after = diff->after->totals[diff->type];
+	double variance = diff->before->total_variances[diff->before_type] +
+			  diff->after->total_variances[diff->type];
+	int width = diff->is_estimate ? 24 : 12;
+	heading_print(diff->after, diff->type);
+	printf("Total: %s → %s:", units_value(before, diff->unit).text,
+	       units_value(after, diff->unit).text);
+	print_change(diff, after - before, variance);
+	putchar('\n');
+	if (diff->is_estimate)
+		puts("Sampled: ± is one standard error at most (less, where "
+		     "both saw the same blocks)");
+	heading_right("growth", width);
+	heading_right("growth cum", width + 1);
+	heading_right("cum before", 12);
+	heading_right("after", 12);
+	puts("  name");
+	for (size_t i = 0; i < diff->count; i++) {
+		const struct growth *row = &diff->rows[i];
+		print_change(diff, row->flat, row->flat_variance);
+		putchar(' ');
+		print_change(diff, row->cum, row->cum_variance);
+		heading_right(units_value(row->before, diff->unit).text, 12);
+		heading_right(units_value(row->after, diff->unit).text, 12);
+		const char *colour = !diff->view->colour ? ""
+				     : row->cum > 0	 ? "\033[31m"
+							 : "\033[34m";
+		printf("  %s%s%s\n", colour, row->name,
+		       view_colour_end(diff->view));
+	}
+}
+
+static void
+print_member(const char *name, double value)
+{
+	printf(",\"%s\":", name);
+	json_number(stdout, value);
+}
+
+static void
+print_json(const struct diff *diff)
+{
+	heading_json(diff->after, diff->type);
+	fputs(",\"base\":", stdout);
+	json_string(stdout, diff->before->profile->path);
+	print_member("base_total", diff->before->totals[diff->before_type]);
+	fputs(",\"functions\":[", stdout);
+	for (size_t i = 0; i < diff->count; i++) {
+		const struct growth *row = &diff->rows[i];
+		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", stdout);
+		json_string(stdout, row->name);
+		print_member("flat", row->flat);
+		print_member("flat_standard_error", sqrt(row->flat_variance));
+		print_member("cum", row->cum);
+		print_member("cum_standard_error", sqrt(row->cum_variance));
+		print_member("cum_before", row->before);
+		print_member("cum_after", row->after);
+		putchar('}');
+	}
+	puts("\n]}");
+}
+
+static int
+show(struct view *view, const struct profile *a, const struct profile *b)
+{
+	struct diff diff = { .view = view };
+	diff.type = view_type(view, b);
+	if (diff.type < 0)
+		return COMMAND_FAILED;
+	const struct pb_value_type *value = b->pb->sample_type[diff.type];
+	const char *name = profile_text(b, value->type);
+	diff.before_type = profile_sample_type(a, name);
+	if (diff.before_type < 0)
+		return command_fail("%s: no sample type '%s', which %s has",
+				    a->path, name, b->path);
+	diff.unit = profile_text(b, value->unit);
+	diff.is_estimate = estimate_is_one(b, diff.type) ||
+			   estimate_is_one(a, diff.before_type);
+	struct samples *before = samples_make(a, &view->filter, NULL);
+	struct samples *after = samples_make(b, &view->filter, before);
+	diff.before = before;
+	diff.after = after;
+	subtract(&diff);
+	view_output_begin(view);
+	if (view->json)
+		print_json(&diff);
+	else
+		print_text(&diff);
+	int status = view_output_end(view);
+	free(diff.rows);
+	samples_free(before);
+	samples_free(after);
+	return status;
+}
+
+static int
+run(int argc, char **argv)
+{
+	struct view view;
+	struct profile *a = NULL, *b = NULL;
+	view_init(&view);
+	int status = view_parse(&view, argc, argv);
+	if (!status && optind + 2 != argc)
+		status = command_misused("diff: two files are wanted, the "
+					 "earlier one first");
+	if (!status)
+		status = view_read(&view, argv[optind], &a);
+	if (!status)
+		status = view_read(&view, argv[optind + 1], &b);
+	if (!status)
+		status = show(&view, a, b);
+	profile_free(a);
+	profile_free(b);
+	view_end(&view);
+	return status;
+}
+
+const struct command command_diff = {
+	.name = "diff",
+	.arguments = "BEFORE AFTER",
+	.summary = "What grew between two profiles, and what shrank",
+	.options = OPTIONS_VIEW_HELP OPTIONS_SYMBOLIZER_HELP,
+	.run = run,
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * output_name.c - what a command calls the profile that it makes of another.
+ */
+#include "output_name.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "memory.h"
+
+static int
+stem_bytes(const char *name)
+{
+	static const char *const endings[] = { ".pb.gz", ".pb", ".gz" };
+	size_t bytes = strlen(name);
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		size_t ending = strlen(endings[i]);
+		if (bytes > ending &&
+		    !strcmp(name + bytes - ending, endings[i]))
+			return (int)(bytes - ending);
+	}
+	return (int)bytes;
+}
+
+char *
+output_name(const char *input, const char *out, const char *ending)
+{
+	struct stat status;
+	bool is_directory =
+		out && !stat(out, &status) && S_ISDIR(status.st_mode);
+	if (out && !is_directory)
+		return memory_string(out);
+	const char *slash = strrchr(input, '/');
+	const char *base = slash ? slash + 1 : input;
+	/* What came through a pipe goes out through one. */
+	if (!strcmp(input, "-"))
+		return memory_string("-");
+	if (is_directory)
+		return memory_format("%s/%.*s%s", out, stem_bytes(base), base,
+				     ending);
+	return memory_format("%.*s%s", stem_bytes(input), input, ending);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pause.c - what a dump costs the program it is made in:
+ *
+ *	pause STACKS ROUNDS [spin]
+ *
+ * Holds one block under each of STACKS distinct stacks and asks for ROUNDS
+ * dumps of itself. Prints, in microseconds: the median and the largest time
+ * from kill() until it returns, which is what the signalled thread loses, and
+ * the median until the heap file is there. With `spin` another thread reads
+ * the clock all the time, and its largest gap during a dump (median of the
+ * rounds), and in as long a time without a dump, follow.
+ *
+ * LIBS: -pthread
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "branches.h"
+#include "measure.h"
+
+#define ROUNDS_MAX 1000
+#define PATIENCE_NS INT64_C(20000000000)
+
+/* Atomic. */
+static int64_t largest_gap_ns;
+static int asked; /* 1: the spinning thread shall say that it is up to date */
+static bool spinning;
+
+static void
+leaf(void *context)
+{
+	(void)context;
+	keep(malloc(16));
+}
+
+static void *
+spin(void *unused)
+{
+	int64_t last = now_ns();
+
+	for (;;) {
+		int64_t now = now_ns(), gap = now - last;
+
+		last = now;
+		if (gap > __atomic_load_n(&largest_gap_ns, __ATOMIC_RELAXED))
+			__atomic_store_n(&largest_gap_ns, gap,
+					 __ATOMIC_RELAXED);
+		if (__atomic_load_n(&asked, __ATOMIC_ACQUIRE))
+			__atomic_store_n(&asked, 0, __ATOMIC_RELEASE);
+	}
+	return unused;
+}
+
+/* The largest gap since the last call, one that lasts until now included. */
+static double
+take_gap_us(void)
+{
+	if (spinning) {
+		__atomic_store_n(&asked, 1, __ATOMIC_RELEASE);
+		while (__atomic_load_n(&asked, __ATOMIC_ACQUIRE))
+			sched_yield();
+	}
+	return (double)__atomic_exchange_n(&largest_gap_ns, 0,
+					   __ATOMIC_RELAXED) /
+	       1e3;
+}
+
+static void
+wait_for(const char *path, int64_t start)
+{
+	while (access(path, F_OK) != 0) {
+		if (now_ns() - start > PATIENCE_NS) {
+			fprintf(stderr, "pause: no %s\n", path);
+			exit(1);
+		}
+		usleep(100);
+	}
+}
+
+struct figures {
+	double pause_us[ROUNDS_MAX];
+	double duration_us[ROUNDS_MAX];
+	double gap_us[ROUNDS_MAX];
+	double quiet_gap_us[ROUNDS_MAX];
+};
+
+static void
+dump_once(struct figures *figures, int round, const char *path)
+{
+	int64_t start, returned, done;
+
+	(void)take_gap_us();
+	start = now_ns();
+	kill(getpid(), SIGUSR2);
+	returned = now_ns();
+	wait_for(path, start);
+	done = now_ns();
+	figures->gap_us[round] = take_gap_us();
+	figures->pause_us[round] = (double)(returned - start) / 1e3;
+	figures->duration_us[round] = (double)(done - start) / 1e3;
+	usleep((useconds_t)((done - start) / 1000));
+	figures->quiet_gap_us[round] = take_gap_us();
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct figures figures;
+	const char *directory = getenv("HEAPAGENT_DIR");
+	int rounds = argc >= 3 ? atoi(argv[2]) : 0;
+	pthread_t thread;
+	char path[4096];
+
+	if (rounds < 1 || rounds > ROUNDS_MAX || directory == NULL) {
+		fprintf(stderr, "usage: HEAPAGENT_DIR=DIR pause STACKS ROUNDS "
+				"[spin]\n");
+		return 2;
+	}
+	branches_visit(atol(argv[1]), leaf, NULL);
+	spinning = argc > 3;
+	if (spinning)
+		pthread_create(&thread, NULL, spin, NULL);
+	for (int round = 0; round < rounds; round++) {
+		snprintf(path, sizeof(path), "%s/pause.%d.%04d.heap.pb.gz",
+			 directory, getpid(), round + 1);
+		dump_once(&figures, round, path);
+	}
+	printf("%.1f %.1f %.1f", median(figures.pause_us, rounds),
+	       quantile(figures.pause_us, rounds, 1),
+	       median(figures.duration_us, rounds));
+	if (spinning)
+		printf(" %.1f %.1f", median(figures.gap_us, rounds),
+		       median(figures.quiet_gap_us, rounds));
+	printf("\n");
+	return 0;
+}
