@@ -101,11 +101,17 @@ find_range(const struct range *ranges, size_t count, uint64_t address)
 			high = middle;
 	}
 	/* Ranges of one level do not overlap, except those of discarded
-	 * functions (at 0, left out) and of folded ones (equal starts). */
+	 * functions (at 0, left out) and of folded ones or aliases (equal):
+	 * of these the first counts, as with addr2line. */
 	for (size_t back = 0; low && back < 16; back++, low--)
 		if (ranges[low - 1].high > address)
-			return &ranges[low - 1];
-	return NULL;
+			break;
+	if (!low || ranges[low - 1].high <= address)
+		return NULL;
+	while (low > 1 && ranges[low - 2].low == ranges[low - 1].low &&
+	       ranges[low - 2].high > address)
+		low--;
+	return &ranges[low - 1];
 }
 
 static void

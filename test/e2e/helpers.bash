@@ -56,7 +56,7 @@ sum() {
 
 # counter FILE NAME: the value in the file's comments.
 counter() {
-	"$DECODE" "$1" | sed -n "s/^comment $2=//p"
+	"$DECODE" "$1" | sed -n "s/^comment \(.* \)\{0,1\}$2=\([0-9]*\).*/\2/p"
 }
 
 # stacks FILE [BINARY]: each sample on a line of its own: its values and
@@ -113,7 +113,8 @@ oracle() {
 	status=0
 	"$TORMENT" -p "${without%:}" "$@" </dev/null 3>&- \
 		>"$dir/bare.out" 2>"$dir/bare.err" || bare=$?
-	HEAPAGENT_RATE=${HEAPAGENT_RATE:-1} HEAPAGENT_AT_EXIT=1 \
+	HEAPAGENT_RATE=${HEAPAGENT_RATE:-1} \
+		HEAPAGENT_AT_EXIT=${HEAPAGENT_AT_EXIT:-1} \
 		"$TORMENT" -r "$dir/report" -i "$interval" \
 		-p "$before$AGENT$after" "$@" </dev/null 3>&- \
 		>"$dir/out" 2>"$dir/err" || status=$?
