@@ -397,3 +397,36 @@ same_calls() {
 	# One by signal, one at the end.
 	[ "$(files)" = 6 ]
 }
+
+# --- a host that is stopped
+
+stopped_and_continued() {
+	local status=0
+	for _ in 1 2 3 4 5; do
+		kill -USR2 "$host"
+		kill -STOP "$host"
+		sleep 0.3
+		kill -CONT "$host"
+	done
+	wait_for 20 complete 1
+	wait_for 20 is_quiet
+	kill -USR2 "$host"
+	sleep 0.1
+	wait_for 20 is_quiet
+	[ "$(sum "$(newest threads)" threads)" = 9 ]
+	[ "$(files -name '*.tmp')" = 0 ]
+	# 1: a stop makes epoll_wait return EINTR without us, too (signal(7)).
+	finish || status=$?
+	[ "$status" -le 1 ]
+}
+
+@test "a host that is stopped and continued meanwhile" {
+	start dump_threads
+	stopped_and_continued
+}
+
+@test "the same where its threads are asked by signal" {
+	under=("$PROG/refuse" ptrace)
+	start dump_threads
+	stopped_and_continued
+}
