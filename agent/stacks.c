@@ -16,7 +16,6 @@
 #include "atomics.h"
 #include "counters.h"
 
-
 #define REGION_BYTES_PER_HEAD 1024
 #define HEADS_MIN 1024
 
