@@ -278,6 +278,10 @@ threads_are_named() {
 	[ "$(files)" = 9 ]
 }
 
+@test "a forked child does not wait for its parent's dump" {
+	case_passes children_end
+}
+
 @test "HEAPAGENT_CHILDREN=0: the signal ends a forked child as without us" {
 	export HEAPAGENT_CHILDREN=0
 	run -1 timeout 60 env LD_PRELOAD="$AGENT" "$PROG/dump_host" forks

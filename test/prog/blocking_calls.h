@@ -135,55 +135,47 @@ static long
 call_poll(void)
 {
 	struct pollfd fd = { .fd = ends[0], .events = POLLIN };
-	long r = poll(&fd, 1, -1);
 
-	return drained(r);
+	return drained(poll(&fd, 1, -1));
 }
 static long
 call_ppoll(void)
 {
 	struct pollfd fd = { .fd = ends[0], .events = POLLIN };
-	long r = ppoll(&fd, 1, NULL, NULL);
 
-	return drained(r);
+	return drained(ppoll(&fd, 1, NULL, NULL));
 }
 static long
 call_select(void)
 {
 	fd_set set;
-	long r;
 
 	FD_ZERO(&set);
 	FD_SET(ends[0], &set);
-	r = select(ends[0] + 1, &set, NULL, NULL, NULL);
-	return drained(r);
+	return drained(select(ends[0] + 1, &set, NULL, NULL, NULL));
 }
 static long
 call_epoll_wait(void)
 {
 	struct epoll_event event;
-	long r = epoll_wait(epoll, &event, 1, -1);
 
-	return drained(r);
+	return drained(epoll_wait(epoll, &event, 1, -1));
 }
 static long
 call_epoll_pwait(void)
 {
 	struct epoll_event event;
 	sigset_t mask;
-	long r;
 
 	sigemptyset(&mask);
-	r = epoll_pwait(epoll, &event, 1, -1, &mask);
-	return drained(r);
+	return drained(epoll_pwait(epoll, &event, 1, -1, &mask));
 }
 static long
 call_epoll_pwait2(void)
 {
 	struct epoll_event event;
-	long r = epoll_pwait2(epoll, &event, 1, NULL, NULL);
 
-	return drained(r);
+	return drained(epoll_pwait2(epoll, &event, 1, NULL, NULL));
 }
 static long
 call_pause(void)
