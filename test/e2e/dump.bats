@@ -341,6 +341,14 @@ threads_are_named() {
 	[ "$(files -name '*.0002.*')" = 3 ]
 }
 
+@test "a host under valgrind, which knows no such children" {
+	command -v valgrind >/dev/null || skip "valgrind is not installed"
+	run -0 timeout 100 env LD_PRELOAD="$AGENT" valgrind -q --tool=none \
+		"$PROG/dump_host" unchanged
+	[ "$(files)" = 3 ]
+	[ "$(counter_of dumps_in_handler)" = 1 ]
+}
+
 # --- when the files cannot be written
 
 @test "no such directory: one line that says so" {
