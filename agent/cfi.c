@@ -120,7 +120,8 @@ read_cie(struct cfi_program *run)
 	run->data_align = dwarf_sleb(in);
 	return_register = version == 1 ? dwarf_u8(in) : dwarf_uleb(in);
 	run->encoding = DW_EH_PE_absptr;
-	run->augmented = *letters == 'z';
+	/* Without a string, letters may point at the end. */
+	run->augmented = !in->failed && *letters == 'z';
 	run->signal_frame = false;
 	if (id != 0 || (version != 1 && version != 3) || in->failed ||
 	    return_register != CFI_REGISTER_RA)
