@@ -113,7 +113,8 @@ oracle() {
 	status=0
 	"$TORMENT" -p "${without%:}" "$@" </dev/null 3>&- \
 		>"$dir/bare.out" 2>"$dir/bare.err" || bare=$?
-	HEAPAGENT_RATE=${HEAPAGENT_RATE:-1} HEAPAGENT_AT_EXIT=1 \
+	HEAPAGENT_RATE=${HEAPAGENT_RATE:-1} \
+		HEAPAGENT_AT_EXIT=${HEAPAGENT_AT_EXIT:-1} \
 		"$TORMENT" -r "$dir/report" -i "$interval" \
 		-p "$before$AGENT$after" "$@" </dev/null 3>&- \
 		>"$dir/out" 2>"$dir/err" || status=$?
