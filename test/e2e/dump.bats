@@ -397,3 +397,37 @@ same_calls() {
 	# One by signal, one at the end.
 	[ "$(files)" = 6 ]
 }
+
+# --- a host that is stopped
+
+stopped_and_continued() {
+	local status=0
+	for _ in 1 2 3 4 5; do
+		kill -USR2 "$host"
+		kill -STOP "$host"
+		sleep 0.3
+		kill -CONT "$host"
+	done
+	wait_for 20 complete 1
+	wait_for 20 is_quiet
+	kill -USR2 "$host"
+	sleep 0.1
+	wait_for 20 is_quiet
+	# A stop ends epoll_wait and sigwait with EINTR without us, too
+	# (signal(7)), and with it three of the nine threads.
+	[ "$(sum "$(newest threads)" threads)" -ge 6 ]
+	[ "$(files -name '*.tmp')" = 0 ]
+	finish || status=$?
+	[ "$status" -le 1 ]
+}
+
+@test "a host that is stopped and continued meanwhile" {
+	start dump_threads
+	stopped_and_continued
+}
+
+@test "the same where its threads are asked by signal" {
+	under=("$PROG/refuse" ptrace)
+	start dump_threads
+	stopped_and_continued
+}
