@@ -64,7 +64,7 @@ inline_chain="shop::sell[(]unsigned long[)] .*inlined.cc:[0-9]+$"
 @test "names, files, lines and inlined functions equal those of eu-addr2line" {
 	local n=0 flags
 	for flags in "-gdwarf-5" "-gdwarf-4" "-g -gz" "-gdwarf-4 -gz=zlib-gnu" \
-		"-g -no-pie" "-g -O0" "-g3 -gdwarf-2 -gstrict-dwarf"; do
+		"-g -no-pie" "-g -O0" "-g3 -gdwarf-3"; do
 		# shellcheck disable=SC2086 # words are wanted
 		g++ -O2 $flags -o p$n "$SOURCE"
 		run timeout 60 "$COMPARE" p$n "$ROOT/build"
