@@ -4,12 +4,13 @@
  *
  * The format: LSB 5.0 Core "Exception Frames", DWARF 5 §6.4, and the x86-64
  * psABI §3.7 (register 3 is rbx, 6 rbp, 7 rsp, 16 the return address). Data
- * that is wrong or cannot be expressed gives ROW_FALLBACK; no byte outside
- * [start, end) is read and every loop ends with the data.
+ * that is wrong or cannot be expressed gives ROW_FALLBACK or ROW_NONE; no byte
+ * outside [start, end) is read and every loop ends with the data.
  */
 #ifndef HEAPAGENT_CFI_H
 #define HEAPAGENT_CFI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,12 +23,15 @@ struct cfi_section {
 };
 
 /* What cfi_row() works in; contents are its own business. */
-#define CFI_MEMORY_BYTES 1536
+#define CFI_MEMORY_BYTES 1728
 
 /*
- * The row of the code at pc. Needs CFI_MEMORY_BYTES at memory, aligned to 8.
- * [any]
+ * The row of the code at pc; ROW_NONE if there is none. Needs CFI_MEMORY_BYTES
+ * at memory, aligned to 8. [any]
  */
 uint64_t cfi_row(const struct cfi_section *section, uintptr_t pc, void *memory);
+
+/* True if CFI has a function that begins at pc. Memory as above. [any] */
+bool cfi_begins(const struct cfi_section *section, uintptr_t pc, void *memory);
 
 #endif

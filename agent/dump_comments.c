@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dump_comments.c - "name=value", one a comment; see dump_comments.h. */
+/* dump_comments.c - what a dump says of itself; see dump_comments.h. */
 #include "dump_comments.h"
 
 #include <stddef.h>
@@ -10,7 +10,8 @@
 
 /* A longer command line is cut: it stands in each file. */
 #define COMMAND_LINE_MAX 4096
-#define COMMENT_MAX 96
+/* A counter takes 30 letters and 20 digits at most. */
+#define COMMENT_MAX (52 * COUNTER_COUNT)
 
 void
 dump_moment_take(struct dump_moment *moment, const struct heap_rows *rows)
@@ -53,13 +54,39 @@ write_command_line(struct pprof *pprof, int pid)
 	pprof_comment(pprof, text);
 }
 
+/* Appends " name=value", or without the space at the beginning. */
+static size_t
+put_number(char *text, size_t used, const char *name, uint64_t value)
+{
+	return used + log_format(text + used, COMMENT_MAX - used, "%s%s=%llu",
+				 used == 0 ? "" : " ", name,
+				 (unsigned long long)value);
+}
+
 static void
-write_number(struct pprof *pprof, const char *name, uint64_t value)
+write_totals(struct pprof *pprof, const struct dump_moment *moment)
 {
 	char text[COMMENT_MAX];
+	size_t used = 0;
 
-	log_format(text, sizeof(text), "%s=%llu", name,
-		   (unsigned long long)value);
+	used = put_number(text, used, "rate", region_header()->rate_bytes);
+	used = put_number(text, used, "samples", moment->samples);
+	used = put_number(text, used, "stacks", moment->stacks);
+	(void)put_number(text, used, "region_used_bytes",
+			 moment->region_used_bytes);
+	pprof_comment(pprof, text);
+}
+
+/* All in one comment, since pprof prints each on a line above its tables. */
+static void
+write_counters(struct pprof *pprof, const struct dump_moment *moment)
+{
+	char text[COMMENT_MAX];
+	size_t used = 0;
+
+	for (unsigned i = 0; i < COUNTER_COUNT; i++)
+		used = put_number(text, used, counter_name((enum counter)i),
+				  moment->counters[i]);
 	pprof_comment(pprof, text);
 }
 
@@ -69,11 +96,6 @@ dump_comments_write(struct pprof *pprof, const struct dump_moment *moment,
 {
 	pprof_comment(pprof, "heapagent " HEAPAGENT_VERSION);
 	write_command_line(pprof, pid);
-	write_number(pprof, "rate", region_header()->rate_bytes);
-	write_number(pprof, "samples", moment->samples);
-	write_number(pprof, "stacks", moment->stacks);
-	write_number(pprof, "region_used_bytes", moment->region_used_bytes);
-	for (unsigned i = 0; i < COUNTER_COUNT; i++)
-		write_number(pprof, counter_name((enum counter)i),
-			     moment->counters[i]);
+	write_totals(pprof, moment);
+	write_counters(pprof, moment);
 }

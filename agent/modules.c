@@ -32,7 +32,8 @@
 
 #define PAGE_BYTES ((uintptr_t)4096)
 #define PATH_BYTES_MAX 4096
-#define NAME_PART_BYTES 64
+/* Small: the stack this runs on may be tiny. */
+#define NAME_PART_BYTES 32
 
 #define INDEX_BITS 13
 #define INDEX_SLOTS (1U << INDEX_BITS)
@@ -201,21 +202,28 @@ same_image(unsigned number, const struct loader_object *object)
 		      module->build_id, module->build_id_bytes) == 0;
 }
 
+/* Compares what the loader says of them. */
+static NOINLINE bool
+same_names(const struct module *module, const struct loader_object *object)
+{
+	struct loader_names names;
+
+	return name_is_fixed(object) ||
+	       (loader_names(object, &names) && names.bias == module->bias &&
+		same_name(names.name, region_at(module->path)));
+}
+
 static bool
 same_module(unsigned number, const struct loader_object *object)
 {
-	const struct module *module = &modules[number];
 	uint64_t tag = seen_tag(object);
-	struct loader_names names;
 
 	if (!same_image(number, object))
 		return false;
 	/* Relaxed: the record itself came with the number (find_number). */
 	if (atomic_load_relaxed(&checks[number].seen) == tag)
 		return true;
-	if (!name_is_fixed(object) &&
-	    (!loader_names(object, &names) || names.bias != module->bias ||
-	     !same_name(names.name, region_at(module->path))))
+	if (!same_names(&modules[number], object))
 		return false;
 	/* Relaxed: any thread may find the same, at any time. */
 	atomic_store_relaxed(&checks[number].seen, tag);
@@ -264,7 +272,7 @@ take_number(void)
 	return number;
 }
 
-static void
+static NOINLINE void
 read_image(struct module *module, struct module_check *check)
 {
 	struct elf_image image;
@@ -307,7 +315,7 @@ notice_overlap(const struct module *module, unsigned number)
 	}
 }
 
-static unsigned
+static NOINLINE unsigned
 make_record(const struct loader_object *object)
 {
 	struct loader_names names;
@@ -337,9 +345,7 @@ make_record(const struct loader_object *object)
 		counter_add(COUNTER_modules_dropped);
 		return 0;
 	}
-	read_image(module, &checks[number]);
 	checks[number].seen = seen_tag(object);
-	notice_overlap(module, number);
 	return number;
 }
 
@@ -374,7 +380,12 @@ modules_find(uintptr_t address)
 	if (likely(number != 0))
 		return number;
 	number = make_record(&object);
-	return number ? publish(number, &object, slot) : 0;
+	if (number == 0)
+		return 0;
+	/* From here and not deeper: the stack this runs on may be tiny. */
+	read_image(&modules[number], &checks[number]);
+	notice_overlap(&modules[number], number);
+	return publish(number, &object, slot);
 }
 
 const struct module *

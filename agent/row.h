@@ -26,6 +26,8 @@ enum row_kind {
 	ROW_SIGNAL,    /* the caller is in the ucontext at sp */
 	ROW_OUTERMOST, /* has no caller */
 	ROW_FALLBACK,  /* cannot be expressed: try the frame pointer */
+	ROW_NONE,      /* no CFI: likewise */
+	ROW_NOWHERE,   /* no code can be there */
 };
 
 /* Where the caller's value of a register is. */

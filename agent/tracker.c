@@ -10,6 +10,7 @@
 #include "tracker.h"
 
 #include <errno.h>
+#include <signal.h>
 
 #include "config.h"
 #include "counters.h"
@@ -27,6 +28,11 @@ struct sample_buffer {
 	uint64_t frames[UNWIND_FRAMES_MAX];
 };
 
+/*
+ * What a sample may need of the stack below the hook: 0.6 KiB with the row
+ * cached (test/prog/small_stacks.c), more at the first sight of a module.
+ */
+#define SAMPLE_STACK_BYTES 2048
 /* As many walks at a time; more threads than cores rarely walk at once. */
 #define BUFFERS 64
 
@@ -168,6 +174,24 @@ tracker_attach(const void *p, const struct live_block *block)
 		tracker_freed(block);
 }
 
+/*
+ * True on an alternate signal stack with too little room left for us: a
+ * handler on one of the smallest size may allocate without overflowing it.
+ * Asks the kernel, but not on the part of the thread's own stack that walks
+ * have seen.
+ */
+static NOINLINE bool
+is_cramped(const struct thread *thread, const uintptr_t *frame)
+{
+	stack_t stack;
+
+	if (span_holds(&thread->own, (uintptr_t)frame))
+		return false;
+	return !sys_failed(sys_call2(SYS_sigaltstack, NULL, &stack)) &&
+	       (stack.ss_flags & SS_ONSTACK) != 0 &&
+	       (uintptr_t)frame - (uintptr_t)stack.ss_sp < SAMPLE_STACK_BYTES;
+}
+
 static NOINLINE void
 take_sample(struct thread *thread, const void *p, size_t size_bytes,
 	    const uintptr_t *frame)
@@ -203,6 +227,10 @@ tracker_allocated(const void *p, size_t size_bytes, const uintptr_t *frame)
 		return;
 	if (thread->inside != 0) {
 		counter_add(COUNTER_samples_dropped_reentrant);
+		return;
+	}
+	if (unlikely(is_cramped(thread, frame))) {
+		counter_add(COUNTER_samples_dropped_small_stack);
 		return;
 	}
 	thread->inside = 1;

@@ -2,9 +2,9 @@
 /*
  * unwind_test.c - walks of stacks whose frames are known.
  *
- * LINK: unwind row_cache cfi cfi_expression modules loader elf_image executable
- * LINK: span region counters sys
- * CFLAGS: -fasynchronous-unwind-tables -fomit-frame-pointer
+ * LINK: unwind row_cache cfi cfi_program cfi_expression
+ * LINK: modules loader elf_image executable span region counters sys
+ * CFLAGS: -O2 -fasynchronous-unwind-tables -fomit-frame-pointer
  * CFLAGS: -Wl,-z,now -rdynamic
  */
 #include "unwind.h"
@@ -42,6 +42,37 @@ static struct trace trace;
 static enum unwind_method method;
 static unsigned max_frames = FRAMES;
 
+/*
+ * How much stack a walk takes: what is below the stack pointer is filled
+ * first, and looked through afterwards for the lowest word that changed.
+ */
+#define PAINT UINT64_C(0xa5a5a5a5a5a5a5a5)
+#define PAINT_BYTES 8192
+static uintptr_t paint_top;
+static size_t stack_most_bytes;
+
+static __attribute__((always_inline)) inline void
+paint_stack(void)
+{
+	uintptr_t sp;
+
+	__asm__ volatile("mov %%rsp, %0" : "=r"(sp));
+	paint_top = sp;
+	for (uintptr_t at = sp - PAINT_BYTES; at < sp; at += 8)
+		*(volatile uint64_t *)at = PAINT;
+}
+
+static __attribute__((always_inline)) inline void
+measure_stack(void)
+{
+	uintptr_t at = paint_top - PAINT_BYTES;
+
+	while (*(volatile uint64_t *)at == PAINT)
+		at += 8;
+	if (paint_top - at > stack_most_bytes)
+		stack_most_bytes = paint_top - at;
+}
+
 static void
 walk_from(uintptr_t ip, uintptr_t sp, uintptr_t fp, bool exact)
 {
@@ -55,7 +86,9 @@ walk_from(uintptr_t ip, uintptr_t sp, uintptr_t fp, bool exact)
 		.max = max_frames,
 	};
 
+	paint_stack();
 	trace.end = unwind_stack(&request, &trace.count);
+	measure_stack();
 }
 
 /* Walks from the caller of this function on. */
@@ -146,6 +179,15 @@ test_stops_at_max(void **state)
 	assert_string_equal(name_of(2), "chain_b");
 }
 
+/* New modules, cold rows and warm ones: all that the tests before did. */
+static void
+test_stack_used(void **state)
+{
+	(void)state;
+	print_message("# at most %zu bytes of stack\n", stack_most_bytes);
+	assert_in_range(stack_most_bytes, 64, 512);
+}
+
 static int
 setup(void **state)
 {
@@ -163,6 +205,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_chain_of_calls),
 		cmocka_unit_test(test_stops_at_max),
+		cmocka_unit_test(test_stack_used),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
