@@ -3,13 +3,16 @@
 # views.bats - top, tree, peek, diff, flame, inuse and delta: the figures are
 # those of the profile, and those of go tool pprof.
 
+bats_require_minimum_version 1.5.0
 load helpers
 HEAPAGENT=$ROOT/build/heapagent
 MAKE=$ROOT/build/test/tools/profile_make
 
 setup() {
-	cd "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR" || return
 	export HOME=$BATS_TEST_TMPDIR PPROF_TMPDIR=$BATS_TEST_TMPDIR
+	export HEAPAGENT_DIR=$BATS_TEST_TMPDIR/dumps
+	mkdir -p "$HEAPAGENT_DIR"
 	heap 1700000000000000000 500 50 >a.txt
 	"$MAKE" a.pb.gz <a.txt
 	# Later: more of alpha's small blocks, fewer of beta's large ones.
@@ -148,7 +151,7 @@ print(round(math.sqrt(50 / (math.exp(2) - 1)) * 1048576))')" ]
 	"$DECODE" a.inuse.pb.gz >got || "$DECODE" a.inuse.pb.gz
 	[ "$(grep -c ^sample_type got)" -eq 2 ]
 	[ "$(grep -c '^sample ' got)" -eq 3 ]
-	! grep -q 0x1234 got
+	run ! grep -q 0x1234 got
 	grep -q "^comment made by views.bats" got
 	diff <(our_top a.pb.gz inuse_space | grep -v '^0 0') \
 		<(our_top a.inuse.pb.gz inuse_space)
@@ -164,7 +167,7 @@ print(round(math.sqrt(50 / (math.exp(2) - 1)) * 1048576))')" ]
 	grep -q 'Duration: 10.5' raw
 	grep -q '^ *200 *13000: ' raw
 	grep -q 'alloc_objects/count alloc_space/bytes' raw
-	! grep -q inuse raw
+	run ! grep -q inuse raw
 	run "$HEAPAGENT" delta later.pb.gz a.pb.gz -o e.pb.gz
 	[ "$status" -eq 1 ]
 	[[ $output == *"older"* ]]
@@ -183,7 +186,7 @@ page_data() {
 
 @test "flame: one page with every figure, and nothing from elsewhere" {
 	"$HEAPAGENT" flame a.pb.gz -o a.html
-	! grep -Eq 'https?:|src=|@import|url\(|@@' a.html
+	run ! grep -Eq 'https?:|src=|@import|url\(|@@' a.html
 	page_data a.html >a.json
 	[ "$(json a.json '[t["name"] for t in d["types"]][d["default_type"]]')" \
 		= inuse_space ]
@@ -227,8 +230,8 @@ dom() {
 	grep -q '100 MiB ±4.0 %, 67.4 % of all, 67.4 % of its caller' zoomed
 	[ "$(grep -o 'class="f above"' zoomed | wc -l)" -eq 3 ]
 	"$HEAPAGENT" flame --diff a.pb.gz b.pb.gz -o d.html
-	dom d.html >diff
-	grep -q '53.9 MiB → 54.4 MiB: +499 KiB' diff
+	dom d.html >difference
+	grep -q '53.9 MiB → 54.4 MiB: +499 KiB' difference
 }
 
 @test "colour and pager on a terminal only" {
@@ -238,9 +241,9 @@ dom() {
 	grep -q 'paged:.*'$'\033''\[31mbeta' typescript
 	NO_COLOR=1 script -qec "$HEAPAGENT top a.pb.gz" /dev/null >typescript
 	grep -q 'paged:.*beta' typescript
-	! grep -q $'\033' typescript
+	run ! grep -q $'\033' typescript
 	"$HEAPAGENT" top a.pb.gz >plain
-	! grep -q paged plain
+	run ! grep -q paged plain
 }
 
 @test "a full disk is said" {
