@@ -61,7 +61,7 @@ counter() {
 
 # stacks FILE [BINARY]: each sample on a line of its own: its values and
 # labels, then its frames from the innermost on, each after a `|`; those in
-# BINARY with the name of their function.
+# BINARY with the name of their function (not of one inlined in it).
 stacks() {
 	local decoded=$BATS_TEST_TMPDIR/decoded
 	"$DECODE" "$1" >"$decoded"
@@ -70,8 +70,8 @@ stacks() {
 			$1 == "frame" && index($4, binary) == 1 {
 				print substr($4, length(binary) + 1)
 			}' "$decoded" | sort -u | while read -r offset; do
-			echo "name $2+$offset $(addr2line -fe "$2" \
-				"$offset" | head -n 1)"
+			echo "name $2+$offset $(addr2line -fie "$2" \
+				"$offset" | tail -n 2 | head -n 1)"
 		done
 		cat "$decoded"
 	} | awk '
@@ -113,7 +113,8 @@ oracle() {
 	status=0
 	"$TORMENT" -p "${without%:}" "$@" </dev/null 3>&- \
 		>"$dir/bare.out" 2>"$dir/bare.err" || bare=$?
-	HEAPAGENT_RATE=${HEAPAGENT_RATE:-1} HEAPAGENT_AT_EXIT=1 \
+	HEAPAGENT_RATE=${HEAPAGENT_RATE:-1} \
+		HEAPAGENT_AT_EXIT=${HEAPAGENT_AT_EXIT:-1} \
 		"$TORMENT" -r "$dir/report" -i "$interval" \
 		-p "$before$AGENT$after" "$@" </dev/null 3>&- \
 		>"$dir/out" 2>"$dir/err" || status=$?
