@@ -42,11 +42,11 @@ load helpers
 }
 
 @test "many short threads: memory stays flat" {
-	oracle -i 200 "$PROG/short_threads" 60000
-	[ "$(cat "$BATS_TEST_TMPDIR/out")" = "60000 threads" ]
+	oracle -i 200 "$PROG/short_threads" 40000
+	[ "$(cat "$BATS_TEST_TMPDIR/out")" = "40000 threads" ]
 	nothing_dropped
 	exit_stacks "$PROG/short_threads"
-	[ "$(with ' take_in_thread \| ' alloc_objects)" = 60000 ]
+	[ "$(with ' take_in_thread \| ' alloc_objects)" = 40000 ]
 	[ "$(with ' take_in_thread \| ' inuse_objects)" = 1 ]
 	# Nor does the agent's own memory grow with the dumps.
 	first=$(printf '%s\n' "$HEAPAGENT_DIR"/*.heap.pb.gz | sort | head -n 1)
