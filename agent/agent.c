@@ -96,10 +96,11 @@ fork_child(void)
 {
 	if (!config.children)
 		atomic_store_relaxed(&state, STATE_INERT);
-	sampler_init(config.children ? config.rate_bytes : 0);
 	modules_fork_child();
 	tracker_fork_child();
 	dump_fork_child();
+	sampler_fork_child(config.children ? config.rate_bytes : 0,
+			   (uint64_t)dump_pid());
 	trigger_fork_child();
 }
 
