@@ -133,13 +133,21 @@ check(const struct slot *slot, size_t size)
 			die("contents changed");
 }
 
+/*
+ * The alignment last asked for. Above a page's, how much of a mapped block can
+ * be used depends on where it came to lie, which any library moves.
+ */
+static size_t alignment_now;
+
 /* What can be told of a block, on the line that has been begun. */
 static void
 describe(const void *p, int error)
 {
 	bool in_heap = (const char *)p >= heap_begin &&
 		       (const char *)p < (char *)sbrk(0);
-	size_t usable = malloc_usable_size((void *)(uintptr_t)p);
+	size_t usable = in_heap || alignment_now <= 4096
+				? malloc_usable_size((void *)(uintptr_t)p)
+				: 0;
 	int n;
 
 	if (p == NULL)
@@ -162,6 +170,7 @@ describe(const void *p, int error)
 static void
 begin(const char *call, size_t a, size_t b)
 {
+	alignment_now = 0;
 	out_used += (size_t)sprintf(out + out_used, "%u %s %#zx %#zx: ", step,
 				    call, a, b);
 }
@@ -249,6 +258,7 @@ call_posix_memalign(struct slot *slot)
 	int result;
 
 	begin("posix_memalign", alignment, size);
+	alignment_now = alignment;
 	errno = 77;
 	result = posix_memalign(&p, alignment, size);
 	if (errno != 77)
@@ -269,6 +279,7 @@ call_aligned(struct slot *slot, unsigned which)
 	void *p;
 
 	begin(names[which], alignment, size);
+	alignment_now = alignment;
 	errno = 77;
 	switch (which) {
 	case 0:
@@ -328,6 +339,8 @@ main(int argc, char **argv)
 	state = argc > 1 ? (uint64_t)atoi(argv[1]) : 1;
 	portable = argc > 3 && strcmp(argv[3], "portable") == 0;
 	heap_begin = sbrk(0);
+	/* Not to be moved by the blocks that come: see alignment_now. */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	for (step = 0; step < steps; step++)
 		take_step();
 	for (unsigned i = 0; i < SLOTS; i++)
