@@ -280,7 +280,7 @@ static const struct {
 	{ "FORMAT", set_format, "proto", "proto" },
 	{ "AT_EXIT", set_at_exit, "0, 1", "0" },
 	{ "DEPTH", set_depth, "1 to 512 frames", "128" },
-	{ "MEMORY", set_memory, "1M to 31G bytes (K, M, G allowed)", "64M" },
+	{ "MEMORY", set_memory, "4M to 31G bytes (K, M, G allowed)", "64M" },
 	{ "CHILDREN", set_children, "0, 1", "1" },
 	{ "UNWINDER", set_unwinder, "auto, cfi, fp, libunwind", "auto" },
 };

@@ -30,7 +30,8 @@ typedef uint32_t region_offset;
 #define REGION_UNIT 8
 /* What 32-bit offsets can reach: 32 GiB. */
 #define REGION_SIZE_MAX ((size_t)UINT32_MAX * REGION_UNIT)
-#define REGION_SIZE_MIN ((size_t)1 << 20)
+/* What the tables of fixed size need is 2.3 MiB. */
+#define REGION_SIZE_MIN ((size_t)4 << 20)
 
 /* Immutable after publish (count becomes visible with release order). */
 struct region_table {

@@ -32,7 +32,7 @@ LIBRARIES=/usr/lib/x86_64-linux-gnu
 @test "the same with the other unwinders, and with small tables" {
 	HEAPAGENT_UNWINDER=fp same setarch -R "$PROG/differ" 7 20000
 	[ "$(agent_status)" = 0 ]
-	HEAPAGENT_MEMORY=1M same setarch -R "$PROG/differ" 8 20000
+	HEAPAGENT_MEMORY=4M same setarch -R "$PROG/differ" 8 20000
 	[ "$(agent_status)" = 0 ]
 	# libunwind is one more library: only addresses may differ.
 	HEAPAGENT_UNWINDER=libunwind same "$PROG/differ" 9 20000 portable

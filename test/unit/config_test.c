@@ -151,8 +151,9 @@ others(void **state)
 	assert_int_equal(config.depth_frames, 512);
 	refuse("HEAPAGENT_DEPTH=513");
 	refuse("HEAPAGENT_DEPTH=0");
-	accept("HEAPAGENT_MEMORY=1M");
-	assert_int_equal(config.memory_bytes, 1 << 20);
+	accept("HEAPAGENT_MEMORY=4M");
+	assert_int_equal(config.memory_bytes, 4 << 20);
+	refuse("HEAPAGENT_MEMORY=4095K");
 	refuse("HEAPAGENT_MEMORY=1000");
 	accept("HEAPAGENT_UNWINDER=libunwind");
 	assert_int_equal(config.unwinder, UNWINDER_LIBUNWIND);
