@@ -42,7 +42,13 @@ arena_rewind(struct arena *arena, size_t used_bytes)
 void
 arena_close(struct arena *arena)
 {
-	if (arena->base != NULL)
-		sys_unmap(arena->base, arena->size_bytes);
+	char *base = arena->base;
+
+	/*
+	 * Forgotten first: a process that is forked between the two must not
+	 * unmap what may be there by then.
+	 */
 	arena->base = NULL;
+	if (base != NULL)
+		sys_unmap(base, arena->size_bytes);
 }

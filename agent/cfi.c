@@ -24,17 +24,21 @@ _Static_assert(sizeof(struct cfi_program) <= CFI_MEMORY_BYTES,
 struct table_entry {
 	int32_t start; /* both relative to .eh_frame_hdr */
 	int32_t fde;
-};
+} __attribute__((packed)); /* as the data may be aligned to nothing */
 
-/* The bytes of one that take_expression() has checked. */
-static struct dwarf_reader
-open_expression(const struct cfi_program *run, const unsigned char *start)
+/* Works out an expression that the program has come by, and checked. */
+static struct cfi_value *
+evaluate(struct cfi_program *run, const unsigned char *expression,
+	 bool on_stack)
 {
-	struct dwarf_reader in = { start, run->end, false };
-	uint64_t length = dwarf_uleb(&in);
+	struct dwarf_reader *in = &run->in;
+	uint64_t length;
 
-	in.end = in.p + length;
-	return in;
+	in->p = expression;
+	in->end = run->end;
+	length = dwarf_uleb(in);
+	in->end = in->p + length;
+	return cfi_expression(&run->machine, in, run->pc, on_stack);
 }
 
 /* Sets *in to what comes after an entry's length; failed if there is none. */
@@ -116,7 +120,8 @@ read_cie(struct cfi_program *run)
 	run->data_align = dwarf_sleb(in);
 	return_register = version == 1 ? dwarf_u8(in) : dwarf_uleb(in);
 	run->encoding = DW_EH_PE_absptr;
-	run->augmented = *letters == 'z';
+	/* Without a string, letters may point at the end. */
+	run->augmented = !in->failed && *letters == 'z';
 	run->signal_frame = false;
 	if (id != 0 || (version != 1 && version != 3) || in->failed ||
 	    return_register != CFI_REGISTER_RA)
@@ -155,35 +160,49 @@ read_fde(struct cfi_program *run)
 	return !in->failed;
 }
 
-/* Puts a register's rule into the fields of a row. */
+/* The fields of a row for a register that is saved at *value. */
 static uint64_t
-encode_rule(const struct cfi_program *run, const struct cfi_rule *rule,
+encode_place(const struct cfi_value *value, unsigned at_shift,
+	     unsigned slot_shift)
+{
+	uint64_t at;
+
+	if (value->base == CFI_BASE_CFA)
+		at = ROW_AT_CFA;
+	else if (value->base == CFI_BASE_FP)
+		at = ROW_AT_FP;
+	else
+		return (uint64_t)ROW_AT_LOST << at_shift;
+	if (value->loaded || value->first % 8 != 0 ||
+	    value->first / 8 >= ROW_SLOT_MAX ||
+	    value->first / 8 < -ROW_SLOT_MAX)
+		return (uint64_t)ROW_AT_LOST << at_shift;
+	return at << at_shift | (uint64_t)(uint16_t)(value->first / 8)
+					<< slot_shift;
+}
+
+static uint64_t
+encode_rule(struct cfi_program *run, const struct cfi_rule *rule,
 	    unsigned at_shift, unsigned slot_shift)
 {
-	struct cfi_value value = { rule->offset, 0, CFI_BASE_CFA, false };
-	enum row_at at = ROW_AT_LOST;
+	struct cfi_value *value = &run->machine.stack[0];
 
-	if (rule->how == CFI_RULE_SAME)
+	switch (rule->how) {
+	case CFI_RULE_SAME:
 		return 0;
-	if (rule->how == CFI_RULE_EXPRESSION) {
-		if (!cfi_expression(open_expression(run, rule->expression),
-				    run->pc, true, &value))
-			value.loaded = true;
-	} else if (rule->how != CFI_RULE_CFA) {
-		value.loaded = true;
+	case CFI_RULE_CFA:
+		*value = (struct cfi_value){ rule->offset, 0, CFI_BASE_CFA,
+					     false };
+		break;
+	case CFI_RULE_EXPRESSION:
+		value = evaluate(run, rule->expression, true);
+		break;
+	default:
+		value = NULL;
 	}
-	if (!value.loaded && value.first % 8 == 0 &&
-	    value.first / 8 < ROW_SLOT_MAX &&
-	    value.first / 8 >= -ROW_SLOT_MAX) {
-		if (value.base == CFI_BASE_CFA)
-			at = ROW_AT_CFA;
-		else if (value.base == CFI_BASE_FP)
-			at = ROW_AT_FP;
-	}
-	if (at == ROW_AT_LOST)
-		value.first = 0;
-	return (uint64_t)at << at_shift | (uint64_t)(uint16_t)(value.first / 8)
-						  << slot_shift;
+	if (value == NULL)
+		return (uint64_t)ROW_AT_LOST << at_shift;
+	return encode_place(value, at_shift, slot_shift);
 }
 
 /* The CFA as a kind and an offset, or ROW_FALLBACK. */
@@ -226,14 +245,14 @@ encode_cfa(const struct cfi_value *cfa)
 	return kind | (uint64_t)cfa->first << ROW_OFFSET_SHIFT;
 }
 
-static bool
-cfa_value(const struct cfi_program *run, struct cfi_value *cfa)
+static struct cfi_value *
+cfa_value(struct cfi_program *run)
 {
 	const struct cfi_rules *now = &run->now;
+	struct cfi_value *cfa = &run->machine.stack[0];
 
 	if (now->cfa_expression != NULL)
-		return cfi_expression(open_expression(run, now->cfa_expression),
-				      run->pc, false, cfa);
+		return evaluate(run, now->cfa_expression, false);
 	*cfa = (struct cfi_value){ now->cfa_offset, 0, CFI_BASE_NONE, false };
 	if (now->cfa_register == CFI_REGISTER_SP)
 		cfa->base = CFI_BASE_SP;
@@ -241,22 +260,22 @@ cfa_value(const struct cfi_program *run, struct cfi_value *cfa)
 		cfa->base = CFI_BASE_FP;
 	else if (now->cfa_register == CFI_REGISTER_BX)
 		cfa->base = CFI_BASE_BX;
-	return true;
+	return cfa;
 }
 
 static uint64_t
-encode(const struct cfi_program *run)
+encode(struct cfi_program *run)
 {
 	const struct cfi_rule *ra = &run->now.at[CFI_RULE_RA];
-	struct cfi_value cfa;
+	const struct cfi_value *cfa;
 	uint64_t row;
 
 	if (ra->how == CFI_RULE_UNDEFINED)
 		return ROW_OUTERMOST;
-	if (ra->how != CFI_RULE_CFA || ra->offset != -8 ||
-	    !cfa_value(run, &cfa))
+	if (ra->how != CFI_RULE_CFA || ra->offset != -8)
 		return ROW_FALLBACK;
-	row = encode_cfa(&cfa);
+	cfa = cfa_value(run);
+	row = cfa != NULL ? encode_cfa(cfa) : ROW_FALLBACK;
 	if (row == ROW_FALLBACK)
 		return row;
 	return row |
@@ -319,7 +338,6 @@ find_fde(struct cfi_program *run, struct dwarf_reader *in)
 	if (in->failed ||
 	    count > (uint64_t)(in->end - in->p) / sizeof(struct table_entry))
 		return false;
-	/* The linker aligns it, and x86-64 would read it anyhow. */
 	entry = search((const struct table_entry *)(uintptr_t)in->p, count,
 		       (int64_t)(run->pc - run->data));
 	if (entry == NULL)
@@ -355,11 +373,11 @@ cfi_row(const struct cfi_section *section, uintptr_t pc, void *memory)
 		return ROW_NONE;
 	if (run->signal_frame)
 		return ROW_SIGNAL;
-	cfi_execute(run, run->cie);
+	cfi_execute(run, &run->cie);
 	if (run->in.failed)
 		return ROW_FALLBACK;
 	run->initial = run->now;
-	cfi_execute(run, run->fde);
+	cfi_execute(run, &run->fde);
 	return run->in.failed ? ROW_FALLBACK : encode(run);
 }
 

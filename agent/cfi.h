@@ -23,7 +23,7 @@ struct cfi_section {
 };
 
 /* What cfi_row() works in; contents are its own business. */
-#define CFI_MEMORY_BYTES 1536
+#define CFI_MEMORY_BYTES 1728
 
 /*
  * The row of the code at pc; ROW_NONE if there is none. Needs CFI_MEMORY_BYTES

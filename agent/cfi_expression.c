@@ -9,8 +9,6 @@
 
 #include "compiler.h"
 
-#define DEPTH_MAX 4
-
 enum {
 	DW_OP_deref = 0x06,
 	DW_OP_const1u = 0x08,
@@ -36,22 +34,17 @@ enum {
 	DW_OP_nop = 0x96,
 };
 
-struct machine {
-	struct cfi_value stack[DEPTH_MAX];
-	unsigned depth;
-};
-
 static bool
-push(struct machine *m, enum cfi_base base, int64_t number)
+push(struct cfi_machine *m, enum cfi_base base, int64_t number)
 {
-	if (m->depth == DEPTH_MAX)
+	if (m->depth == CFI_EXPRESSION_DEPTH)
 		return false;
 	m->stack[m->depth++] = (struct cfi_value){ number, 0, base, false };
 	return true;
 }
 
 static bool
-push_constant(struct machine *m, struct dwarf_reader *in, uint8_t op)
+push_constant(struct cfi_machine *m, struct dwarf_reader *in, uint8_t op)
 {
 	switch (op) {
 	case DW_OP_const1u:
@@ -92,7 +85,7 @@ is_number(const struct cfi_value *value)
 
 /* The top two elements become one. */
 static bool
-combine(struct machine *m, uint8_t op)
+combine(struct cfi_machine *m, uint8_t op)
 {
 	struct cfi_value *a, *b, swap;
 
@@ -128,7 +121,7 @@ combine(struct machine *m, uint8_t op)
 
 /* One operation on what is on the stack already. */
 static bool
-operate(struct machine *m, struct dwarf_reader *in, uint8_t op)
+operate(struct cfi_machine *m, struct dwarf_reader *in, uint8_t op)
 {
 	struct cfi_value *top;
 
@@ -156,7 +149,7 @@ operate(struct machine *m, struct dwarf_reader *in, uint8_t op)
 }
 
 static bool
-step(struct machine *m, struct dwarf_reader *in, uintptr_t pc)
+step(struct cfi_machine *m, struct dwarf_reader *in, uintptr_t pc)
 {
 	uint8_t op = dwarf_u8(in);
 
@@ -179,19 +172,17 @@ step(struct machine *m, struct dwarf_reader *in, uintptr_t pc)
 	}
 }
 
-bool
-cfi_expression(struct dwarf_reader expression, uintptr_t pc, bool on_stack,
-	       struct cfi_value *value)
+struct cfi_value *
+cfi_expression(struct cfi_machine *machine, struct dwarf_reader *expression,
+	       uintptr_t pc, bool on_stack)
 {
-	struct machine m = { .depth = 0 };
-
+	machine->depth = 0;
 	if (on_stack)
-		(void)push(&m, CFI_BASE_CFA, 0);
-	while (dwarf_more(&expression))
-		if (!step(&m, &expression, pc))
-			return false;
-	if (expression.failed || m.depth == 0)
-		return false;
-	*value = m.stack[m.depth - 1];
-	return true;
+		(void)push(machine, CFI_BASE_CFA, 0);
+	while (dwarf_more(expression))
+		if (!step(machine, expression, pc))
+			return NULL;
+	if (expression->failed || machine->depth == 0)
+		return NULL;
+	return &machine->stack[machine->depth - 1];
 }

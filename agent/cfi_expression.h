@@ -32,11 +32,21 @@ struct cfi_value {
 	bool loaded;
 };
 
+#define CFI_EXPRESSION_DEPTH 4
+
+/* What an expression is worked out in; its result is stack[depth - 1]. */
+struct cfi_machine {
+	struct cfi_value stack[CFI_EXPRESSION_DEPTH];
+	unsigned depth;
+};
+
 /*
  * Works out the expression for the code at pc. With on_stack the CFA is its
- * first element, as in DW_CFA_expression. False if it cannot be done. [any]
+ * first element, as in DW_CFA_expression. The result, in *machine, or NULL if
+ * it cannot be done. [any]
  */
-bool cfi_expression(struct dwarf_reader expression, uintptr_t pc, bool on_stack,
-		    struct cfi_value *value);
+struct cfi_value *cfi_expression(struct cfi_machine *machine,
+				 struct dwarf_reader *expression, uintptr_t pc,
+				 bool on_stack);
 
 #endif

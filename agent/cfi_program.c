@@ -266,9 +266,9 @@ execute(struct cfi_program *run)
 }
 
 void
-cfi_execute(struct cfi_program *run, struct dwarf_reader instructions)
+cfi_execute(struct cfi_program *run, const struct dwarf_reader *instructions)
 {
-	run->in = instructions;
+	run->in = *instructions;
 	while (dwarf_more(&run->in) && execute(run))
 		;
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cfi_expression.h"
 #include "dwarf_reader.h"
 
 /* DWARF register numbers, x86-64 psABI figure 3.36. */
@@ -72,6 +73,7 @@ struct cfi_program {
 	bool augmented; /* the CIE's string starts with 'z' */
 	bool signal_frame;
 	unsigned remembered;
+	struct cfi_machine machine;
 	struct cfi_rules now;
 	struct cfi_rules initial;
 	struct cfi_rules stack[CFI_REMEMBERED_MAX];
@@ -81,6 +83,7 @@ struct cfi_program {
  * Executes instructions until they are about code after run->pc, end, or are
  * wrong: then run->in.failed. [any]
  */
-void cfi_execute(struct cfi_program *run, struct dwarf_reader instructions);
+void cfi_execute(struct cfi_program *run,
+		 const struct dwarf_reader *instructions);
 
 #endif

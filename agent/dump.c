@@ -107,6 +107,12 @@ dump_discard(void)
 	arena_close(&dump.captured);
 }
 
+void
+dump_leave(void)
+{
+	file_discard(&dump.file);
+}
+
 bool
 dump_needs_origin(void)
 {
@@ -306,7 +312,7 @@ write_file(const struct kind *kind, const struct capture *capture,
 }
 
 static int
-write_all(const struct capture *capture)
+write_all(struct capture *capture)
 {
 	size_t frames = MAX(thread_groups_frames(&capture->groups),
 			    capture->rows.frame_count);
@@ -322,6 +328,8 @@ write_all(const struct capture *capture)
 		if ((config.profiles & kinds[i].profile) == 0)
 			continue;
 		error = write_file(&kinds[i], capture, frames);
+		/* One that stops only now does not wait for our end. */
+		(void)threads_read_late(&capture->threads);
 		if (first_error == 0)
 			first_error = error;
 	}

@@ -55,6 +55,9 @@ bool dump_needs_origin(void);
  * memory. Safe in a fault handler, any number of times. [dump] */
 void dump_discard(void);
 
+/* Removes its temporary file only: its memory is in use elsewhere. [dump] */
+void dump_leave(void);
+
 /* The process whose dumps these are. [any] */
 int dump_pid(void);
 

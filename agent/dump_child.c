@@ -341,7 +341,7 @@ dump_child_start(void (*body)(void), void (*faulted)(void), bool *linger)
 	child.faulted = faulted;
 	arch_make_thread_block(block);
 	*linger = false;
-	if (would_be_first())
+	if (would_be_first() || arch_under_valgrind())
 		return -EPERM;
 	if (!adopts_orphans())
 		return start_by_helper();

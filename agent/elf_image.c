@@ -9,18 +9,16 @@
 
 #define PAGE_BYTES ((uintptr_t)4096)
 
-struct image {
-	uintptr_t start;
-	uintptr_t end;
-	uintptr_t bias;
-	const Elf64_Phdr *headers;
-	unsigned count;
-};
+static const Elf64_Phdr *
+header_at(const struct elf_image *in, unsigned i)
+{
+	return (const Elf64_Phdr *)in->headers + i;
+}
 
 static bool
-find_headers(struct image *in)
+find_headers(struct elf_image *in)
 {
-	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)in->start;
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)in->map_start;
 
 	if (memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    eh->e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -28,22 +26,22 @@ find_headers(struct image *in)
 	    eh->e_phoff > PAGE_BYTES ||
 	    eh->e_phnum > (PAGE_BYTES - eh->e_phoff) / sizeof(Elf64_Phdr))
 		return false;
-	in->headers = (const Elf64_Phdr *)(in->start + eh->e_phoff);
-	in->count = eh->e_phnum;
+	in->headers = in->map_start + eh->e_phoff;
+	in->header_count = eh->e_phnum;
 	return true;
 }
 
 /* The readable loaded segment that holds [address, address + size_bytes). */
 static const Elf64_Phdr *
-segment_of(const struct image *in, uintptr_t address, uintptr_t size_bytes)
+segment_of(const struct elf_image *in, uintptr_t address, uintptr_t size_bytes)
 {
-	for (unsigned i = 0; i < in->count; i++) {
-		const Elf64_Phdr *ph = &in->headers[i];
+	for (unsigned i = 0; i < in->header_count; i++) {
+		const Elf64_Phdr *ph = header_at(in, i);
 		uintptr_t start = in->bias + ph->p_vaddr;
 
 		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_R) ||
-		    start < in->start || start > in->end ||
-		    ph->p_filesz > in->end - start)
+		    start < in->map_start || start > in->map_end ||
+		    ph->p_filesz > in->map_end - start)
 			continue;
 		if (address >= start && address - start <= ph->p_filesz &&
 		    size_bytes <= ph->p_filesz - (address - start))
@@ -54,24 +52,23 @@ segment_of(const struct image *in, uintptr_t address, uintptr_t size_bytes)
 
 /* Takes in the executable segments that one mapping can describe. */
 static void
-read_text(const struct image *in, struct elf_image *image)
+read_text(struct elf_image *in)
 {
-	for (unsigned i = 0; i < in->count; i++) {
-		const Elf64_Phdr *ph = &in->headers[i];
+	for (unsigned i = 0; i < in->header_count; i++) {
+		const Elf64_Phdr *ph = header_at(in, i);
 		uintptr_t start = ph->p_vaddr & ~(PAGE_BYTES - 1);
 		uint64_t offset = ph->p_offset & ~(uint64_t)(PAGE_BYTES - 1);
 
 		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
 			continue;
-		if (image->text_end == 0) {
-			image->text_start = start;
-			image->text_file_offset = offset;
-		} else if (offset - image->text_file_offset !=
-			   start - image->text_start) {
+		if (in->text_end == 0) {
+			in->text_start = start;
+			in->text_file_offset = offset;
+		} else if (offset - in->text_file_offset !=
+			   start - in->text_start) {
 			continue;
 		}
-		image->text_end =
-			ALIGN_UP(ph->p_vaddr + ph->p_memsz, PAGE_BYTES);
+		in->text_end = ALIGN_UP(ph->p_vaddr + ph->p_memsz, PAGE_BYTES);
 	}
 }
 
@@ -105,17 +102,17 @@ read_notes(uintptr_t at, uintptr_t end, uintptr_t align,
 }
 
 static void
-read_build_id(const struct image *in, struct elf_image *image)
+read_build_id(struct elf_image *in)
 {
-	for (unsigned i = 0; i < in->count; i++) {
-		const Elf64_Phdr *ph = &in->headers[i];
+	for (unsigned i = 0; i < in->header_count; i++) {
+		const Elf64_Phdr *ph = header_at(in, i);
 		uintptr_t start = in->bias + ph->p_vaddr;
 
 		if (ph->p_type != PT_NOTE || start % 4 != 0 ||
 		    segment_of(in, start, ph->p_memsz) == NULL)
 			continue;
 		if (read_notes(start, start + ph->p_memsz,
-			       ph->p_align == 8 ? 8 : 4, image))
+			       ph->p_align == 8 ? 8 : 4, in))
 			return;
 	}
 }
@@ -124,15 +121,17 @@ bool
 elf_image_read(uintptr_t map_start, uintptr_t map_end, uintptr_t bias,
 	       uintptr_t eh_frame_hdr, struct elf_image *image)
 {
-	struct image in = { map_start, map_end, bias, NULL, 0 };
 	const Elf64_Phdr *ph;
 
 	memset(image, 0, sizeof(*image));
-	if (!find_headers(&in))
+	image->map_start = map_start;
+	image->map_end = map_end;
+	image->bias = bias;
+	if (!find_headers(image))
 		return false;
-	read_text(&in, image);
-	read_build_id(&in, image);
-	ph = eh_frame_hdr ? segment_of(&in, eh_frame_hdr, 8) : NULL;
+	read_text(image);
+	read_build_id(image);
+	ph = eh_frame_hdr ? segment_of(image, eh_frame_hdr, 8) : NULL;
 	if (ph != NULL) {
 		image->eh_start = bias + ph->p_vaddr;
 		image->eh_end = image->eh_start + ph->p_filesz;

@@ -20,6 +20,12 @@ struct elf_image {
 	uintptr_t eh_end;
 	uintptr_t build_id; /* address of build_id_bytes bytes; 0: none */
 	uint32_t build_id_bytes;
+	/* The reader's own: the program headers, in the image. */
+	uint32_t header_count;
+	uintptr_t headers;
+	uintptr_t map_start;
+	uintptr_t map_end;
+	uintptr_t bias;
 };
 
 /*

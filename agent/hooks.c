@@ -36,22 +36,27 @@ countdown(size_t size)
 	return unlikely(arch_countdown(&thread_self.countdown_bytes, size));
 }
 
-static COLD void *
-malloc_slow(size_t size)
-{
-	void *p = real.malloc(size);
+/* The hook of a function that allocates size bytes, and its slow half. */
+#define ALLOCATING_HOOK(name, parameters, arguments) \
+	static COLD void *name##_slow parameters \
+	{ \
+		void *p = real.name arguments; \
+		tracker_allocated(p, size, HOOK_FRAME); \
+		return p; \
+	} \
+	EXPORT void *name parameters \
+	{ \
+		if (countdown(size)) \
+			return name##_slow arguments; \
+		return real.name arguments; \
+	}
 
-	tracker_allocated(p, size, HOOK_FRAME);
-	return p;
-}
-
-EXPORT void *
-malloc(size_t size)
-{
-	if (countdown(size))
-		return malloc_slow(size);
-	return real.malloc(size);
-}
+ALLOCATING_HOOK(malloc, (size_t size), (size))
+ALLOCATING_HOOK(valloc, (size_t size), (size))
+ALLOCATING_HOOK(pvalloc, (size_t size), (size))
+ALLOCATING_HOOK(memalign, (size_t alignment, size_t size), (alignment, size))
+ALLOCATING_HOOK(aligned_alloc, (size_t alignment, size_t size),
+		(alignment, size))
 
 static COLD void
 free_slow(void *p)
@@ -160,74 +165,6 @@ posix_memalign(void **p, size_t alignment, size_t size)
 	if (countdown(size))
 		return posix_memalign_slow(p, alignment, size);
 	return real.posix_memalign(p, alignment, size);
-}
-
-static COLD void *
-aligned_alloc_slow(size_t alignment, size_t size)
-{
-	void *p = real.aligned_alloc(alignment, size);
-
-	tracker_allocated(p, size, HOOK_FRAME);
-	return p;
-}
-
-EXPORT void *
-aligned_alloc(size_t alignment, size_t size)
-{
-	if (countdown(size))
-		return aligned_alloc_slow(alignment, size);
-	return real.aligned_alloc(alignment, size);
-}
-
-static COLD void *
-memalign_slow(size_t alignment, size_t size)
-{
-	void *p = real.memalign(alignment, size);
-
-	tracker_allocated(p, size, HOOK_FRAME);
-	return p;
-}
-
-EXPORT void *
-memalign(size_t alignment, size_t size)
-{
-	if (countdown(size))
-		return memalign_slow(alignment, size);
-	return real.memalign(alignment, size);
-}
-
-static COLD void *
-valloc_slow(size_t size)
-{
-	void *p = real.valloc(size);
-
-	tracker_allocated(p, size, HOOK_FRAME);
-	return p;
-}
-
-EXPORT void *
-valloc(size_t size)
-{
-	if (countdown(size))
-		return valloc_slow(size);
-	return real.valloc(size);
-}
-
-static COLD void *
-pvalloc_slow(size_t size)
-{
-	void *p = real.pvalloc(size);
-
-	tracker_allocated(p, size, HOOK_FRAME);
-	return p;
-}
-
-EXPORT void *
-pvalloc(size_t size)
-{
-	if (countdown(size))
-		return pvalloc_slow(size);
-	return real.pvalloc(size);
 }
 
 EXPORT int

@@ -139,28 +139,33 @@ loader_names(const struct loader_object *object, struct loader_names *names)
 	       sizeof(*names);
 }
 
+/* A part within a page, which can be read as a whole or not at all. */
+static bool
+read_part(void *to, uintptr_t from, size_t size_bytes)
+{
+	/*
+	 * process_vm_readv() would close the gap between question and read, in
+	 * which another thread's dlclose() can fall, but sandboxes (systemd's
+	 * @system-service among them) end the program for it. The gap is the
+	 * one that every read of the file's own pages has: who asks is running
+	 * code of it.
+	 */
+	if (!sys_readable(from))
+		return false;
+	memcpy(to, (const void *)from, size_bytes);
+	return true;
+}
+
 size_t
 loader_read(void *to, uintptr_t from, size_t size_bytes)
 {
-	size_t done = 0;
+	size_t done = 0, part;
 
-	while (done < size_bytes) {
-		uintptr_t at = from + done;
-		/* A page can be read as a whole or not at all. */
-		size_t part = MIN(size_bytes - done,
-				  PAGE_BYTES - (at & (PAGE_BYTES - 1)));
-
-		/*
-		 * process_vm_readv() would close the gap between question and
-		 * read, in which another thread's dlclose() can fall, but
-		 * sandboxes (systemd's @system-service among them) end the
-		 * program for it. The gap is the one that every read of the
-		 * file's own pages has: who asks is running code of it.
-		 */
-		if (!sys_readable(at))
+	for (; done < size_bytes; done += part) {
+		part = MIN(size_bytes - done,
+			   PAGE_BYTES - ((from + done) & (PAGE_BYTES - 1)));
+		if (!read_part((char *)to + done, from + done, part))
 			break;
-		memcpy((char *)to + done, (const void *)at, part);
-		done += part;
 	}
 	return done;
 }

@@ -30,7 +30,10 @@ typedef uint32_t region_offset;
 #define REGION_UNIT 8
 /* What 32-bit offsets can reach: 32 GiB. */
 #define REGION_SIZE_MAX ((size_t)UINT32_MAX * REGION_UNIT)
-/* What the tables of fixed size need is 2.3 MiB. */
+/*
+ * What the tables of fixed size take (modules, rows, sample buffers: 1.2 MiB)
+ * and as much again for stacks and live blocks, with a little to spare.
+ */
 #define REGION_SIZE_MIN ((size_t)4 << 20)
 
 /* Immutable after publish (count becomes visible with release order). */

@@ -16,9 +16,6 @@
 #include "atomics.h"
 #include "counters.h"
 
-_Static_assert(sizeof(struct bucket) == 2 * CACHE_LINE,
-	       "the sums fill one line, the links lie on the next");
-
 #define REGION_BYTES_PER_HEAD 1024
 #define HEADS_MIN 1024
 
@@ -166,7 +163,7 @@ bucket_of(struct stack *stack, unsigned size_class)
 		if (bucket != NULL)
 			return bucket;
 		if (fresh == NULL)
-			fresh = region_alloc(sizeof(*fresh), CACHE_LINE);
+			fresh = region_alloc(sizeof(*fresh), REGION_UNIT);
 		if (fresh == NULL)
 			return NULL;
 		fresh->size_class = size_class;

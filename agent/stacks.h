@@ -38,7 +38,6 @@ struct tally {
 
 struct bucket {
 	/* Atomic, relaxed: sums that nothing else is ordered by. */
-	CACHE_ALIGNED
 	struct tally allocated;
 	struct tally freed;
 	/* Immutable after publish. */
@@ -47,7 +46,7 @@ struct bucket {
 	uint32_t size_class;
 	uint32_t reserved;
 };
-_Static_assert(sizeof(struct tally) == 32, "two tallies share a line");
+_Static_assert(sizeof(struct bucket) == 80, "a live sample's own share");
 
 struct stack {
 	/* Immutable after publish. */

@@ -324,18 +324,23 @@ threads_capture(struct threads *threads)
 {
 	/* A thread takes some 30 us; one that does not stop, its time-out. */
 	const uint64_t all_timeout_ns = UINT64_C(2000000000);
-	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	const uint64_t late_sleep_ns = UINT64_C(1000000);
+	uint64_t end_ns = sys_clock_ns(CLOCK_MONOTONIC) + all_timeout_ns;
 
 	for (unsigned i = 0; i < threads->count; i++) {
 		struct thread_record *record = &threads->records[i];
 
-		if (record->frame_count > 0 ||
-		    sys_clock_ns(CLOCK_MONOTONIC) - begin_ns > all_timeout_ns)
-			continue;
-		if (!capture_by_file(threads, record))
-			(void)threads_stop_and_walk(threads, record);
-		threads_release_late();
+		if (sys_clock_ns(CLOCK_MONOTONIC) > end_ns)
+			break;
+		if (record->frame_count == 0 &&
+		    !capture_by_file(threads, record))
+			threads_stop_and_walk(threads, record);
+		(void)threads_read_late(threads);
 	}
+	while (threads_read_late(threads) > 0 &&
+	       sys_clock_ns(CLOCK_MONOTONIC) < end_ns)
+		sys_sleep_ns(late_sleep_ns);
+	threads_forget_late();
 	threads_give_up(threads);
 }
 

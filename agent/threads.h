@@ -73,15 +73,18 @@ void threads_give_up(struct threads *threads);
 bool threads_may_stop(int tid);
 
 /*
- * Stops the thread, walks its stack, and lets it go. False if it gave no
- * stack in time; it is let go then by threads_release_late() or, at the
- * latest, by the end of this process. [dump]
+ * Stops the thread, walks its stack into the record, and lets it go. One that
+ * does not stop in time is left to threads_read_late(). [dump]
  */
-bool threads_stop_and_walk(struct threads *threads,
+void threads_stop_and_walk(struct threads *threads,
 			   struct thread_record *record);
 
-/* Lets go of threads that stopped after their time. [dump] */
-void threads_release_late(void);
+/* Does so with those that have stopped after their time; how many there still
+ * are. The end of this process lets go of all. [dump] */
+unsigned threads_read_late(struct threads *threads);
+
+/* From now on they are let go only, not read. [dump] */
+void threads_forget_late(void);
 
 /*
  * Sends a real-time signal to each thread of the list, in whose handler it

@@ -30,10 +30,20 @@
 #define STOP_YIELDS 64
 #define STOP_SLEEP_NS UINT64_C(20000)
 
-/* Threads that did not stop in time. Only this process uses it. */
+/*
+ * Threads that did not stop in time: on a busy machine a thread may get no
+ * processor for longer, and one in the kernel may not stop before it is done
+ * there. They are read if they stop while the capture lasts, and let go as
+ * soon as they do. Used by one dump child only; the next has no part in them.
+ */
+struct late {
+	int tid;
+	struct thread_record *record; /* NULL: only to be let go */
+};
 #define LATE_MAX 64
-static int late[LATE_MAX];
+static struct late late[LATE_MAX];
 static unsigned late_count;
+static int late_tracer;
 
 /* The signal that a stopped thread is to be let go with. */
 static int
@@ -74,9 +84,21 @@ wait_stop(int tid, int *status)
 	return r;
 }
 
-/* 1: stopped, and has to be detached; otherwise 0 or a negative errno. */
+static void
+keep_late(int tid, struct thread_record *record)
+{
+	int self = sys_gettid();
+
+	if (late_tracer != self)
+		late_count = 0;
+	late_tracer = self;
+	if (late_count < LATE_MAX)
+		late[late_count++] = (struct late){ tid, record };
+}
+
+/* 1: stopped, and has to be detached; 0: late; otherwise a negative errno. */
 static int
-stop(int tid, int *status)
+stop(int tid, struct thread_record *record, int *status)
 {
 	long r = PTRACE(PTRACE_SEIZE, tid, 0, 0);
 	int stopped;
@@ -85,38 +107,20 @@ stop(int tid, int *status)
 		return (int)r;
 	(void)PTRACE(PTRACE_INTERRUPT, tid, 0, 0);
 	stopped = wait_stop(tid, status);
-	if (stopped == 0 && late_count < LATE_MAX)
-		late[late_count++] = tid;
+	if (stopped == 0)
+		keep_late(tid, record);
 	return stopped;
-}
-
-void
-threads_release_late(void)
-{
-	for (unsigned i = 0; i < late_count;) {
-		int status;
-		int stopped = poll_stop(late[i], &status);
-
-		if (stopped == 0) {
-			i++;
-			continue;
-		}
-		if (stopped > 0)
-			(void)PTRACE(PTRACE_DETACH, late[i], 0,
-				     signal_at_stop(status));
-		late[i] = late[--late_count];
-	}
 }
 
 bool
 threads_may_stop(int tid)
 {
 	int status;
+	int stopped = stop(tid, NULL, &status);
 
-	if (stop(tid, &status) != 1)
-		return false;
-	(void)PTRACE(PTRACE_DETACH, tid, 0, signal_at_stop(status));
-	return true;
+	if (stopped == 1)
+		(void)PTRACE(PTRACE_DETACH, tid, 0, signal_at_stop(status));
+	return stopped >= 0;
 }
 
 /* True if the host's own signal is what ended the thread's call. */
@@ -140,24 +144,60 @@ set_back(const struct threads *threads, int tid, struct user_regs_struct *regs)
 	(void)PTRACE(PTRACE_SETREGS, tid, 0, regs);
 }
 
-bool
-threads_stop_and_walk(struct threads *threads, struct thread_record *record)
+/* Reads a thread that has stopped, if record is not NULL, and lets it go. */
+static void
+read_stopped(struct threads *threads, int tid, struct thread_record *record,
+	     int status)
 {
+	int deliver = signal_at_stop(status);
 	struct user_regs_struct regs;
-	int status, deliver;
 
-	if (stop(record->tid, &status) != 1)
-		return false;
-	deliver = signal_at_stop(status);
-	if (!sys_failed(PTRACE(PTRACE_GETREGS, record->tid, 0, &regs))) {
+	if (!sys_failed(PTRACE(PTRACE_GETREGS, tid, 0, &regs))) {
 		struct unwind_registers registers =
 			arch_ptrace_registers(&regs);
 
-		threads_walk(threads, record, &registers,
-			     arch_ptrace_thread_pointer(&regs));
+		if (record != NULL)
+			threads_walk(threads, record, &registers,
+				     arch_ptrace_thread_pointer(&regs));
 		if (deliver == 0)
-			set_back(threads, record->tid, &regs);
+			set_back(threads, tid, &regs);
 	}
-	(void)PTRACE(PTRACE_DETACH, record->tid, 0, deliver);
-	return record->frame_count > 0;
+	(void)PTRACE(PTRACE_DETACH, tid, 0, deliver);
+}
+
+void
+threads_stop_and_walk(struct threads *threads, struct thread_record *record)
+{
+	int status;
+
+	if (stop(record->tid, record, &status) == 1)
+		read_stopped(threads, record->tid, record, status);
+}
+
+unsigned
+threads_read_late(struct threads *threads)
+{
+	if (late_tracer != sys_gettid())
+		return 0;
+	for (unsigned i = 0; i < late_count;) {
+		int status;
+		int stopped = poll_stop(late[i].tid, &status);
+
+		if (stopped == 0) {
+			i++;
+			continue;
+		}
+		if (stopped > 0)
+			read_stopped(threads, late[i].tid, late[i].record,
+				     status);
+		late[i] = late[--late_count];
+	}
+	return late_count;
+}
+
+void
+threads_forget_late(void)
+{
+	for (unsigned i = 0; i < late_count; i++)
+		late[i].record = NULL;
 }

@@ -6,11 +6,13 @@
  * The starter (the thread whose request starts a dump) and the dump talk
  * through one futex word:
  *
- *	WAITING ──► ASKED ──► WAITING ──► RELEASED
- *	      dump wants the threads asked by signal, starter has done so
+ *	WAITING ──► ASKED ──► ASKING ──► WAITING ──► RELEASED
+ *	   the dump wants     the starter     it has
+ *	   the threads asked  does so         done so
  *
- * The starter waits with a deadline and goes on after it in any case: the
- * dump must then do without it, which it notices by its own deadline.
+ * The starter waits with a deadline and goes on after it in any case. The dump
+ * takes back what it asked for if nobody begins in time; once the starter has
+ * begun, it works in the dump's memory, which stays until it is done.
  */
 #include "trigger.h"
 
@@ -42,13 +44,15 @@
 #define RELEASE_TIMEOUT_NS (5 * SECOND_NS)
 /* The dump waits so long for its starter to have asked the threads. */
 #define ASK_TIMEOUT_NS SECOND_NS
+/* And so long for a starter that has begun: it may be stopped meanwhile. */
+#define ASKING_TIMEOUT_NS (60 * SECOND_NS)
 /* Where the dump child is the host's own, or the process is exiting. */
 #define END_TIMEOUT_NS (10 * SECOND_NS)
 /* The time-out of one wait, after which the child's life is checked. */
 #define SLICE_NS (20 * 1000000)
 #define TURN_SLEEP_NS UINT64_C(50000)
 
-enum { WAITING, ASKED, RELEASED };
+enum { WAITING, ASKED, ASKING, RELEASED };
 
 /* What a descriptor refers to. */
 struct stream_identity {
@@ -58,7 +62,7 @@ struct stream_identity {
 
 static struct {
 	struct requests requests;
-	uint32_t waiting;   /* atomic, a futex: WAITING, ASKED or RELEASED */
+	uint32_t waiting;   /* atomic, a futex: one of the above */
 	uint32_t permitted; /* atomic, a futex: 1 after PR_SET_PTRACER */
 	uint32_t attended;  /* atomic: 1 while a starter uses this struct */
 	/* Written by the starter before the dump begins. */
@@ -114,13 +118,34 @@ release_starter(int error)
 	futex_set(&trigger.waiting, RELEASED);
 }
 
+/*
+ * In the dump child: the starter, which uses this dump's memory, does not come
+ * back. The memory stays as it is; the next starter waits for this one.
+ */
+static void
+leave_memory(void)
+{
+	counter_add(COUNTER_dumps_failed);
+	dump_leave();
+	(void)requests_abandon(&trigger.requests, 0);
+	for (;;)
+		(void)sys_call1(SYS_exit_group, 1);
+}
+
 /* In the dump child: the starter does it, being a thread of the host. */
 static void
 ask_starter(struct threads *threads)
 {
+	uint32_t expected = ASKED;
+
 	trigger.to_ask = threads;
 	futex_set(&trigger.waiting, ASKED);
 	(void)wait_while(&trigger.waiting, ASKED, ASK_TIMEOUT_NS);
+	/* Pairs with the same in attend(): one of the two wins. */
+	if (atomic_cas_acq_rel(&trigger.waiting, &expected, WAITING))
+		return;
+	if (wait_while(&trigger.waiting, ASKING, ASKING_TIMEOUT_NS) == ASKING)
+		leave_memory();
 }
 
 /*
@@ -223,15 +248,17 @@ permit_tracing(void)
 static void
 attend(void)
 {
-	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	uint32_t expected = ASKED;
 
 	permit_tracing();
-	while (wait_while(&trigger.waiting, WAITING, RELEASE_TIMEOUT_NS) ==
-		       ASKED &&
-	       sys_clock_ns(CLOCK_MONOTONIC) - begin_ns < RELEASE_TIMEOUT_NS) {
+	if (wait_while(&trigger.waiting, WAITING, RELEASE_TIMEOUT_NS) != ASKED)
+		return;
+	/* Pairs with the same in ask_starter(). */
+	if (atomic_cas_acq_rel(&trigger.waiting, &expected, ASKING)) {
 		threads_ask_by_signal(trigger.to_ask);
 		futex_set(&trigger.waiting, WAITING);
 	}
+	(void)wait_while(&trigger.waiting, WAITING, RELEASE_TIMEOUT_NS);
 }
 
 static bool
@@ -354,18 +381,25 @@ answer_as_without_us(int signal)
 	(void)sys_call2(SYS_kill, sys_getpid(), signal);
 }
 
+/* True if this process is the one that the state here is about. */
+static bool
+is_own_process(void)
+{
+	fork_check();
+	/* A child of vfork() has our memory, but is another process. */
+	return sys_getpid() == dump_pid();
+}
+
 static void
 on_signal(int signal, siginfo_t *info, void *context)
 {
 	(void)info;
-	fork_check();
+	if (!is_own_process())
+		return;
 	if (!trigger.installed) {
 		answer_as_without_us(signal);
 		return;
 	}
-	/* A child of vfork() has our memory, but is another process. */
-	if (sys_getpid() != dump_pid())
-		return;
 	if (in_new_sandbox()) {
 		counter_add(COUNTER_dumps_refused_seccomp);
 	} else if (requests_take(&trigger.requests, dump_child_alive)) {
@@ -426,7 +460,8 @@ trigger_init(void)
 void
 trigger_wait(void)
 {
-	(void)dump_child_wait_gone(END_TIMEOUT_NS);
+	if (is_own_process())
+		(void)dump_child_wait_gone(END_TIMEOUT_NS);
 }
 
 void
@@ -434,6 +469,8 @@ trigger_dump_and_wait(void)
 {
 	uint64_t all = ~UINT64_C(0), mask;
 
+	if (!is_own_process())
+		return;
 	if (in_new_sandbox()) {
 		counter_add(COUNTER_dumps_refused_seccomp);
 		return;

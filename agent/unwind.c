@@ -40,12 +40,20 @@ struct walk {
 	uintptr_t bx;
 	uint64_t *frame; /* the next to write */
 	uint64_t *frames_end;
-	uint64_t row; /* of the last frame written */
+	uint64_t row;		    /* of the last frame written */
+	struct cfi_section section; /* being looked into */
 	uint64_t cfi_memory[CFI_MEMORY_BYTES / 8];
 };
 
 _Static_assert(sizeof(struct walk) <= sizeof(struct unwind_scratch),
 	       "a walk fits the scratch memory");
+
+/* What walk_ordinary() stopped at. */
+enum stop {
+	STOP_END,     /* no frame left to write, or no room for one */
+	STOP_MISSED,  /* the frame at ip is not in the cache */
+	STOP_SPECIAL, /* the step from the last frame, which has walk->row */
+};
 
 enum step {
 	STEP_ON,
@@ -100,18 +108,21 @@ row_of_stray(uintptr_t pc)
 }
 
 /* The row of code in a module, and the address to call the frame by. */
-static uint64_t
+static NOINLINE uint64_t
 row_of_module(struct walk *walk, const struct module *module, uintptr_t ip,
 	      uintptr_t *pc)
 {
-	struct cfi_section section = { module->eh_frame_hdr, module->eh_start,
-				       module->eh_end };
-	uint64_t row = cfi_row(&section, *pc, walk->cfi_memory);
+	struct cfi_section *section = &walk->section;
+	uint64_t row;
 
+	section->header = module->eh_frame_hdr;
+	section->start = module->eh_start;
+	section->end = module->eh_end;
+	row = cfi_row(section, *pc, walk->cfi_memory);
 	if (row == ROW_NONE && is_sigreturn(module, ip))
 		row = ROW_SIGNAL;
 	else if (row == ROW_NONE && ip != *pc &&
-		 cfi_begins(&section, ip, walk->cfi_memory))
+		 cfi_begins(section, ip, walk->cfi_memory))
 		/*
 		 * A function begins at the return address and nothing is
 		 * before it: makecontext() or its like put it there, under
@@ -125,25 +136,25 @@ row_of_module(struct walk *walk, const struct module *module, uintptr_t ip,
 	return row;
 }
 
-/* Works out the row and the frame of pc, and keeps them. */
-static COLD uint64_t
-look_up(struct walk *walk, uintptr_t ip, uintptr_t pc, uint64_t *frame)
+/* Writes the frame at ip, works out its row and keeps both. */
+static COLD void
+look_up(struct walk *walk)
 {
+	uintptr_t pc = walk->ip - 1 + walk->exact, name = pc;
 	unsigned number = modules_find(pc);
 	const struct module *module = module_at(number);
-	uintptr_t name = pc;
-	uint64_t row;
 
 	if (number == 0) {
 		/* Not kept: a library may be loaded there any time. */
-		*frame = frame_make(FRAME_MODULE_NONE, pc);
-		return row_of_stray(pc);
+		walk->row = row_of_stray(pc);
+		*walk->frame++ = frame_make(FRAME_MODULE_NONE, pc);
+		return;
 	}
-	row = row_of_module(walk, module, ip, &name);
-	*frame = frame_make(number, name - module->bias);
+	walk->row = row_of_module(walk, module, walk->ip, &name);
+	*walk->frame = frame_make(number, name - module->bias);
 	if (walk->cacheable)
-		row_cache_put(pc, walk->salt, row, *frame);
-	return row;
+		row_cache_put(pc, walk->salt, walk->row, *walk->frame);
+	walk->frame++;
 }
 
 /* True if 8 bytes at address can be read now, after growing if need be. */
@@ -331,12 +342,11 @@ step(struct walk *walk)
 }
 
 /*
- * Writes frames as long as there is room, a frame to write and nothing
- * special about the step to the next. Afterwards the last frame's row is in
- * walk->row and sp and fp are that frame's, unless there was no frame left to
- * write: then ip is 0 or frame is frames_end, and the row is 0.
+ * Writes frames as long as there is room, their rows are in the cache and the
+ * steps are ordinary, and says what it stopped at. Not in line: what comes
+ * after it needs the stack more than this does.
  */
-static void
+static NOINLINE enum stop
 walk_ordinary(struct walk *walk)
 {
 	const uint64_t special =
@@ -345,15 +355,17 @@ walk_ordinary(struct walk *walk)
 			: ROW_SPECIAL;
 	const uint64_t salt = walk->salt;
 	const uintptr_t low = walk->span.low, high = walk->span.high;
+	uint64_t *const frames_end = walk->frames_end;
 	uintptr_t ip = walk->ip, sp = walk->sp, fp = walk->fp, cfa, slot;
 	uint64_t exact = walk->exact, row = 0, *frame = walk->frame;
+	enum stop stop = STOP_END;
 
-	while (ip != 0 && frame < walk->frames_end) {
-		uintptr_t pc = ip - 1 + exact;
-
-		if (unlikely(!row_cache_get(pc, salt, &row, frame)))
-			row = look_up(walk, ip, pc, frame);
+	while (ip != 0 && frame < frames_end) {
+		stop = STOP_MISSED;
+		if (unlikely(!row_cache_get(ip - 1 + exact, salt, &row, frame)))
+			break;
 		frame++;
+		stop = STOP_SPECIAL;
 		if (unlikely(row & special))
 			break;
 		cfa = (row & ROW_BASE_FP ? fp : sp) +
@@ -370,7 +382,7 @@ walk_ordinary(struct walk *walk)
 		ip = load(cfa - 8);
 		sp = cfa;
 		exact = 0;
-		row = 0;
+		stop = STOP_END;
 	}
 	walk->ip = ip;
 	walk->sp = sp;
@@ -378,6 +390,7 @@ walk_ordinary(struct walk *walk)
 	walk->exact = exact;
 	walk->row = row;
 	walk->frame = frame;
+	return stop;
 }
 
 static void
@@ -396,15 +409,27 @@ start(struct walk *walk)
 }
 
 static enum unwind_end
+truncate(struct walk *walk)
+{
+	if (walk->frame == walk->frames_end)
+		return UNWIND_DEPTH;
+	*walk->frame++ = FRAME_TRUNCATED;
+	return UNWIND_TRUNCATED;
+}
+
+static enum unwind_end
 walk_all(struct walk *walk)
 {
 	for (;;) {
-		walk_ordinary(walk);
-		/* An empty entry of the cache can be taken for row 0, too. */
-		if (walk->row == 0 && walk->ip == 0)
-			return UNWIND_COMPLETE;
-		if (walk->row == 0 && walk->frame == walk->frames_end)
-			return UNWIND_DEPTH;
+		switch (walk_ordinary(walk)) {
+		case STOP_END:
+			return walk->ip == 0 ? UNWIND_COMPLETE : UNWIND_DEPTH;
+		case STOP_MISSED:
+			look_up(walk);
+			break;
+		case STOP_SPECIAL:
+			break;
+		}
 		switch (step(walk)) {
 		case STEP_ON:
 			break;
@@ -415,10 +440,7 @@ walk_all(struct walk *walk)
 		case STEP_COMPLETE:
 			return UNWIND_COMPLETE;
 		case STEP_TRUNCATED:
-			if (walk->frame == walk->frames_end)
-				return UNWIND_DEPTH;
-			*walk->frame++ = FRAME_TRUNCATED;
-			return UNWIND_TRUNCATED;
+			return truncate(walk);
 		}
 	}
 }
@@ -435,13 +457,15 @@ unwind_stack(const struct unwind_request *request, unsigned *count)
 	walk->salt = row_cache_salt(generation);
 	walk->follow_bx = false;
 	start(walk);
-	if (!span_enter(&walk->span, request->own, walk->sp,
-			request->thread_pointer)) {
+	if (span_enter(&walk->span, request->own, walk->sp,
+		       request->thread_pointer)) {
+		end = walk_all(walk);
+	} else {
 		/* Nothing can be read, but the first frame is known. */
-		walk->span.low = walk->sp;
-		walk->span.high = walk->sp;
+		if (walk->ip != 0)
+			look_up(walk);
+		end = truncate(walk);
 	}
-	end = walk_all(walk);
 	if (walk->frame == request->frames) {
 		/* It began at address 0: a call of a null pointer. */
 		*walk->frame++ = FRAME_TRUNCATED;

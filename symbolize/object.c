@@ -98,6 +98,12 @@ address_of(struct object *object, uint64_t file_offset, uint64_t mapping_offset,
 	return true;
 }
 
+static bool
+is_mangled(const char *name)
+{
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
+}
+
 size_t
 object_find(struct object *object, uint64_t file_offset,
 	    uint64_t mapping_offset, bool only_outermost,
@@ -111,10 +117,12 @@ object_find(struct object *object, uint64_t file_offset,
 		count = inlines_find(object->inlines,
 				     address + object->debug_bias,
 				     only_outermost, frames);
-	if (count && frames[count - 1].name)
+	/* A lambda or a local class has no linkage name in its DWARF. */
+	bool named = count && frames[count - 1].name;
+	if (named && is_mangled(frames[count - 1].name))
 		return count;
 	const char *name = symbols_find(object->symbols, address);
-	if (!name)
+	if (!name || (named && !is_mangled(name)))
 		return count;
 	if (!count)
 		frames[count++] = (struct inline_frame){ .file = NULL };

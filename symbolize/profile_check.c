@@ -42,6 +42,7 @@ check_header(const struct profile *profile, struct reason *reason)
 	bool good = is_string(profile, pb->drop_frames) &&
 		    is_string(profile, pb->keep_frames) &&
 		    is_string(profile, pb->default_sample_type) &&
+		    is_string(profile, pb->doc_url) &&
 		    is_value_type(profile, pb->period_type);
 	for (size_t i = 0; i < pb->n_sample_type; i++)
 		good = good && is_value_type(profile, pb->sample_type[i]);

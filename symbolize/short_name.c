@@ -87,6 +87,9 @@ short_name(const char *name)
 			bytes = sizeof(anonymous) - 1;
 		if (!bytes && (*at == '<' || *at == '(')) {
 			at = skip_brackets(at);
+			/* "operator< <int>" */
+			if (out > shorter && out[-1] == ' ')
+				out--;
 			/* const, & and [clone] after the parameters. */
 			while (starts(at, " const") || starts(at, " &") ||
 			       starts(at, " volatile"))

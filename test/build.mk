@@ -11,6 +11,10 @@ prog_bin := $(prog_src:test/prog/%.c=$(B)/test/prog/%)
 
 link_of = $(patsubst %,agent/%.c,$(shell sed -n 's/^.*LINK: *\([^*]*\).*$$/\1/p' $(1)))
 libs_of = $(shell sed -n 's/^.*LIBS: *\([^*]*\).*$$/\1/p' $(1))
+# Modules of the command, `SYMBOLIZE: profile table`; "proto" are its messages.
+symbolize_of = $(patsubst symbolize/proto.c,$(symbolize_pb_c),\
+	$(patsubst %,symbolize/%.c,\
+	$(shell sed -n 's/^.*SYMBOLIZE: *\([^*]*\).*$$/\1/p' $(1))))
 # A program states its own compiler flags the same way: `CFLAGS: -O0`.
 cflags_of = $(shell sed -n 's/^.*CFLAGS: *\([^*]*\).*$$/\1/p' $(1))
 
@@ -18,11 +22,14 @@ cflags_of = $(shell sed -n 's/^.*CFLAGS: *\([^*]*\).*$$/\1/p' $(1))
 tests: $(unit_bin) $(prog_bin)
 
 .SECONDEXPANSION:
-$(B)/test/unit/%: test/unit/%.c $$(call link_of,test/unit/$$*.c) Makefile
+$(B)/test/unit/%: test/unit/%.c $$(call link_of,test/unit/$$*.c) \
+		$$(call symbolize_of,test/unit/$$*.c) Makefile
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(TEST_CFLAGS) $(call cflags_of,$<) -o $@ $< \
-		$(call link_of,$<) -lcmocka $(call libs_of,$<)
+	$(Q)$(CC) $(TEST_CFLAGS) $(if $(call symbolize_of,$<),-Isymbolize \
+		-I$(B)/symbolize) $(call cflags_of,$<) -o $@ $< \
+		$(call link_of,$<) $(call symbolize_of,$<) -lcmocka \
+		$(call libs_of,$<)
 
 # A program may link agent modules, too; most do not.
 $(B)/test/prog/%: test/prog/%.c $$(call link_of,test/prog/$$*.c) Makefile

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # `heapagent run` and `heapagent dump`: what they do, and that each thing that
 # can be wrong is said in one line.
-# shellcheck disable=SC2030,SC2031 # each test is a process of its own
 bats_require_minimum_version 1.5.0
 
 setup() {

@@ -278,6 +278,10 @@ threads_are_named() {
 	[ "$(files)" = 9 ]
 }
 
+@test "a forked child does not wait for its parent's dump" {
+	case_passes children_end
+}
+
 @test "HEAPAGENT_CHILDREN=0: the signal ends a forked child as without us" {
 	export HEAPAGENT_CHILDREN=0
 	run -1 timeout 60 env LD_PRELOAD="$AGENT" "$PROG/dump_host" forks
@@ -335,6 +339,14 @@ threads_are_named() {
 	wait_for 10 complete 2
 	[ "$(cat "$HEAPAGENT_DIR"/*.0001.heap.pb.gz)" = mine ]
 	[ "$(files -name '*.0002.*')" = 3 ]
+}
+
+@test "a host under valgrind, which knows no such children" {
+	command -v valgrind >/dev/null || skip "valgrind is not installed"
+	run -0 timeout 100 env LD_PRELOAD="$AGENT" valgrind -q --tool=none \
+		"$PROG/dump_host" unchanged
+	[ "$(files)" = 3 ]
+	[ "$(counter_of dumps_in_handler)" = 1 ]
 }
 
 # --- when the files cannot be written
@@ -396,4 +408,38 @@ same_calls() {
 		"$PROG/dump_host" unchanged
 	# One by signal, one at the end.
 	[ "$(files)" = 6 ]
+}
+
+# --- a host that is stopped
+
+stopped_and_continued() {
+	local status=0
+	for _ in 1 2 3 4 5; do
+		kill -USR2 "$host"
+		kill -STOP "$host"
+		sleep 0.3
+		kill -CONT "$host"
+	done
+	wait_for 20 complete 1
+	wait_for 20 is_quiet
+	kill -USR2 "$host"
+	sleep 0.1
+	wait_for 20 is_quiet
+	# A stop ends epoll_wait and sigwait with EINTR without us, too
+	# (signal(7)), and with it three of the nine threads.
+	[ "$(sum "$(newest threads)" threads)" -ge 6 ]
+	[ "$(files -name '*.tmp')" = 0 ]
+	finish || status=$?
+	[ "$status" -le 1 ]
+}
+
+@test "a host that is stopped and continued meanwhile" {
+	start dump_threads
+	stopped_and_continued
+}
+
+@test "the same where its threads are asked by signal" {
+	under=("$PROG/refuse" ptrace)
+	start dump_threads
+	stopped_and_continued
 }

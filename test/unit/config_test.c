@@ -153,8 +153,7 @@ others(void **state)
 	refuse("HEAPAGENT_DEPTH=0");
 	accept("HEAPAGENT_MEMORY=4M");
 	assert_int_equal(config.memory_bytes, 4 << 20);
-	refuse("HEAPAGENT_MEMORY=4095K");
-	refuse("HEAPAGENT_MEMORY=1000");
+	refuse("HEAPAGENT_MEMORY=3M");
 	accept("HEAPAGENT_UNWINDER=libunwind");
 	assert_int_equal(config.unwinder, UNWINDER_LIBUNWIND);
 	refuse("HEAPAGENT_UNWINDER=LIBUNWIND");
