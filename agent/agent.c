@@ -8,11 +8,11 @@
  * a working libc (the signal handler, loading libunwind) waits for our
  * constructor.
  */
-#include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "atomics.h"
 #include "compiler.h"
@@ -43,15 +43,6 @@ static enum {
 	STATE_ACTIVE,
 	STATE_INERT, /* raised privileges, no memory, a child left alone */
 } state;
-
-static bool
-is_privileged(const Elf64_auxv_t *aux)
-{
-	for (; aux->a_type != AT_NULL; aux++)
-		if (aux->a_type == AT_SECURE)
-			return aux->a_un.a_val != 0;
-	return false;
-}
 
 static bool
 is_own_entry(const char *entry, size_t length)
@@ -103,10 +94,11 @@ fork_child(void)
 {
 	if (!config.children)
 		atomic_store_relaxed(&state, STATE_INERT);
-	sampler_init(config.children ? config.rate_bytes : 0);
 	modules_fork_child();
 	tracker_fork_child();
 	dump_fork_child();
+	sampler_fork_child(config.children ? config.rate_bytes : 0,
+			   (uint64_t)dump_pid());
 	trigger_fork_child();
 }
 
@@ -133,12 +125,13 @@ start_tables(void)
 {
 	char **argv = (char **)__libc_stack_end + 1;
 	char **envp = argv + *(long *)__libc_stack_end + 1;
-	char **end = envp;
 	int error;
 
-	while (*end != NULL)
-		end++;
-	if (is_privileged((const Elf64_auxv_t *)(void *)(end + 1)))
+	/*
+	 * Not looked for behind envp: of a privileged process the loader has
+	 * taken variables out of it, so the end of it has moved.
+	 */
+	if (getauxval(AT_SECURE) != 0)
 		return false;
 	config_read(envp);
 	if (!config.children)
