@@ -322,9 +322,9 @@ exists(const struct threads *threads, int tid)
 void
 threads_capture(struct threads *threads)
 {
-	/* A thread takes some 30 us; one that does not stop, its time-out. */
-	const uint64_t all_timeout_ns = UINT64_C(2000000000);
-	const uint64_t late_sleep_ns = UINT64_C(1000000);
+	/* A thread takes some 30 us, on a busy machine some milliseconds. */
+	const uint64_t all_timeout_ns = UINT64_C(5000000000);
+	const uint64_t late_sleep_ns = UINT64_C(200000);
 	uint64_t end_ns = sys_clock_ns(CLOCK_MONOTONIC) + all_timeout_ns;
 
 	for (unsigned i = 0; i < threads->count; i++) {
@@ -335,7 +335,9 @@ threads_capture(struct threads *threads)
 		if (record->frame_count == 0 &&
 		    !capture_by_file(threads, record))
 			threads_stop_and_walk(threads, record);
-		(void)threads_read_late(threads);
+		while (threads_read_late(threads) == THREADS_LATE_MAX &&
+		       sys_clock_ns(CLOCK_MONOTONIC) < end_ns)
+			sys_sleep_ns(late_sleep_ns);
 	}
 	while (threads_read_late(threads) > 0 &&
 	       sys_clock_ns(CLOCK_MONOTONIC) < end_ns)

@@ -79,6 +79,9 @@ bool threads_may_stop(int tid);
 void threads_stop_and_walk(struct threads *threads,
 			   struct thread_record *record);
 
+/* So many may be late at a time; more would not be let go before the end. */
+#define THREADS_LATE_MAX 64
+
 /* Does so with those that have stopped after their time; how many there still
  * are. The end of this process lets go of all. [dump] */
 unsigned threads_read_late(struct threads *threads);

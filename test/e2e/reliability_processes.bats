@@ -54,9 +54,9 @@ load helpers
 # --- row 13
 
 @test "system, popen, posix_spawn, vfork and fork with exec in a loop" {
-	HEAPAGENT_AT_EXIT=0 oracle "$PROG/spawn" 12
+	HEAPAGENT_AT_EXIT=0 oracle -i 5 "$PROG/spawn" 12
 	[ "$(paste -sd' ' "$BATS_TEST_TMPDIR/out")" = "48 60 72 84 96 108" ]
-	[ "$asked" -ge 3 ]
+	[ "$asked" -ge 1 ]
 	for heap in "$HEAPAGENT_DIR"/spawn.*.heap.pb.gz; do
 		[ "$(counter "$heap" dumps_faulted)" = 0 ]
 	done

@@ -11,7 +11,7 @@ load helpers
 	oracle "$PROG/own_descriptors" 300000
 	[[ $(cat "$BATS_TEST_TMPDIR/out") == \
 		"300000 rounds, 0 wrong, first 3, 43 descriptors" ]]
-	[ "$asked" -ge 3 ]
+	[ "$asked" -ge 1 ]
 	nothing_dropped
 	exit_stacks
 	[ "$(with 'bytes=300bytes' alloc_objects)" -ge 1000 ]
