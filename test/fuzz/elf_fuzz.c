@@ -3,8 +3,8 @@
  * elf_fuzz.c - any bytes as a program with debug information: its addresses
  * have names or none.
  */
-/* SYMBOLIZE: elf_file locate debuginfod inlines symbols demangle memory */
-/* SYMBOLIZE: reason */
+/* SYMBOLIZE: elf_file locate debuginfod inlines ranges package */
+/* SYMBOLIZE: symbols demangle memory reason */
 #include <stdlib.h>
 #include <string.h>
 
