@@ -35,6 +35,6 @@ stress() {
 	stress close 2000 dup 500 rlimit 300 seccomp 50
 }
 
-@test "waiting: nanosleep, poll, epoll, sigq" {
-	stress nanosleep 200 poll 2000 epoll 2000 sigq 50000
+@test "waiting: nanosleep, poll, sigq, sigsuspend" {
+	stress nanosleep 200 poll 2000 sigq 50000 sigsuspend 20000
 }
