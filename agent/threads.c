@@ -124,8 +124,8 @@ state_word(const char *stat)
 	return words[letter];
 }
 
-static void
-describe(const struct threads *threads, struct thread_record *record)
+void
+threads_describe(const struct threads *threads, struct thread_record *record)
 {
 	char stat[STAT_BYTES] = "";
 	char name[THREAD_NAME_MAX + 1] = "";
@@ -150,6 +150,14 @@ decimal(const char *text)
 	for (; *text >= '0' && *text <= '9'; text++)
 		value = value * 10 + (*text - '0');
 	return value;
+}
+
+void
+threads_describe_rest(struct threads *threads)
+{
+	for (unsigned i = 0; i < threads->count; i++)
+		if (threads->records[i].state == NULL)
+			threads_describe(threads, &threads->records[i]);
 }
 
 int
@@ -181,7 +189,7 @@ threads_list(struct threads *threads)
 				continue;
 			record = &threads->records[threads->count++];
 			record->tid = decimal(entry->name);
-			describe(threads, record);
+			record->state = NULL;
 		}
 	}
 	sys_close(fd);

@@ -29,7 +29,7 @@
 struct thread_record {
 	int tid;
 	char name[THREAD_NAME_MAX];
-	const char *state; /* a string constant: what it did when listed */
+	const char *state; /* a constant: what it did when described; NULL */
 	/* In the arena, see frame.h. None: the thread has ended. */
 	const uint64_t *frames;
 	unsigned frame_count;
@@ -54,6 +54,15 @@ size_t threads_arena_bytes(unsigned count, unsigned depth);
  * caller has set. 0 or a negative errno, with what was found. [dump]
  */
 int threads_list(struct threads *threads);
+
+/*
+ * Reads a thread's name and state: two small files, of some 8 us together, so
+ * only the first thread's are read while it waits. [dump]
+ */
+void threads_describe(const struct threads *threads,
+		      struct thread_record *record);
+/* The same for those that have not been described. [dump] */
+void threads_describe_rest(struct threads *threads);
 
 /* Walks from the registers and keeps the stack in the record. [dump] */
 void threads_walk(struct threads *threads, struct thread_record *record,
