@@ -44,25 +44,32 @@ static enum {
 	STATE_INERT, /* raised privileges, no memory, a child left alone */
 } state;
 
-/* Our own entry of a list separated by colons or spaces, closed up. */
+static bool
+is_own_entry(const char *entry, size_t length)
+{
+	static const char own[] = "libheapagent.so";
+	size_t own_length = sizeof(own) - 1;
+
+	return length >= own_length &&
+	       memcmp(entry + length - own_length, own, own_length) == 0 &&
+	       (length == own_length || entry[length - own_length - 1] == '/');
+}
+
+/* Closes up our own entry in a list separated by colons or spaces. */
 static void
 remove_own_entry(char *list)
 {
-	static const char own[] = "/libheapagent.so";
 	char *out = list;
 
 	while (*list != '\0') {
 		size_t length = strcspn(list, ": ");
-		size_t suffix = sizeof(own) - 1;
+		size_t with_end = length + (list[length] != '\0');
 
-		if (length < suffix - 1 || memcmp(list + length - (suffix - 1),
-						  own + 1, suffix - 1) != 0) {
-			memmove(out, list, length);
-			out += length;
-			if (list[length] != '\0')
-				*out++ = list[length];
+		if (!is_own_entry(list, length)) {
+			memmove(out, list, with_end);
+			out += with_end;
 		}
-		list += length + (list[length] != '\0');
+		list += with_end;
 	}
 	*out = '\0';
 }
