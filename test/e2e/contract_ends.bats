@@ -51,7 +51,7 @@ ended() {
 	run_bare "$PROG/ends" exit
 	[ "$(agent_status)" = 41 ]
 	cmp "$BATS_TEST_TMPDIR"/{bare,agent}/out
-	! grep -v '^heapagent: ' "$BATS_TEST_TMPDIR/agent/err"
+	refute grep -v '^heapagent: ' "$BATS_TEST_TMPDIR/agent/err"
 }
 
 @test "a shell script and its children: standard error is the same" {
@@ -88,7 +88,7 @@ ended() {
 	HEAPAGENT_CHILDREN=0 run_agent bash -c \
 		'/bin/echo "<$LD_PRELOAD>"; grep -c heapagent /proc/self/maps; env'
 	[ "$(sed -n 2p "$BATS_TEST_TMPDIR/agent/out")" = 0 ]
-	! grep '^LD_PRELOAD=.*heapagent' "$BATS_TEST_TMPDIR/agent/out"
+	refute grep '^LD_PRELOAD=.*heapagent' "$BATS_TEST_TMPDIR/agent/out"
 	run_agent bash -c 'grep -c heapagent /proc/self/maps; true'
 	[ "$(cat "$BATS_TEST_TMPDIR/agent/out")" -gt 0 ]
 }
