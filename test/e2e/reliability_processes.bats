@@ -26,7 +26,8 @@ load helpers
 }
 
 @test "a fork after each locked instruction of another thread's sample" {
-	HEAPAGENT_RATE=1 "$PROG/fork_step" "$AGENT" "$PROG/lib/plain.so" 160
+	HEAPAGENT_RATE=1 "$PROG/fork_step" "$AGENT" "$PROG/lib/plain.so" \
+		fork 160
 	nothing_but_dumps
 	heaps=("$HEAPAGENT_DIR"/*.0001.heap.pb.gz)
 	[ "${#heaps[@]}" -eq 160 ]
@@ -34,6 +35,20 @@ load helpers
 		>"$BATS_TEST_TMPDIR/stacks"
 	[ "$(with ' child_take ' inuse_space)" -eq $((160 * 5 * 777)) ]
 	[ "$(with ' child \| ' alloc_objects)" -eq $((160 * 605)) ]
+}
+
+@test "a dump after each locked instruction of another thread's sample" {
+	HEAPAGENT_RATE=1 "$PROG/fork_step" "$AGENT" "$PROG/lib/plain.so" \
+		dump 60
+	nothing_but_dumps
+	profiles=("$HEAPAGENT_DIR"/*.threads.pb.gz)
+	# Requests may be merged. Each dump has both threads, and says that the
+	# one which we hold by ptrace gave no stack.
+	[ "${#profiles[@]}" -ge 20 ]
+	stacks "${profiles[0]}" "" "${profiles[@]:1}" \
+		>"$BATS_TEST_TMPDIR/stacks"
+	[ "$(with . threads)" -eq $((2 * ${#profiles[@]})) ]
+	[ "$(with 'not answering' threads)" -eq "${#profiles[@]}" ]
 }
 
 # --- row 13

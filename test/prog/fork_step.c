@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fork_step.c - stops a thread inside the agent, after each of its locked
- * instructions and at other points, lets another thread fork there, and the
- * child allocate, free, dump and exit.
+ * instructions and at other points, and lets another thread fork there, and the
+ * child allocate, free, dump and exit; or lets the other thread dump.
  *
- *	fork_step PRELOAD LIBRARY FORKS
+ *	fork_step PRELOAD LIBRARY fork|dump COUNT
  *
  * We trace one thread of the victim (the program itself, started again under
  * the agent), instruction by instruction; the thread that forks is not traced.
- * The idea is the fork torture test of gperftools. Prints how many children
- * there were and how many ended well; where the thread stood, if not.
+ * The idea is the fork torture test of gperftools. Prints how often that was
+ * and how often it went well; where the thread stood, if not.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -115,6 +115,17 @@ allocate(void *library)
 }
 
 static int
+fork_and_wait(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		child();
+	return waitpid(pid, &status, 0) == pid ? status : -2;
+}
+
+static int
 victim(char *library)
 {
 	pthread_t thread;
@@ -122,13 +133,12 @@ victim(char *library)
 
 	pthread_create(&thread, NULL, allocate, library);
 	while (read(ORDERS, &order, 1) == 1) {
-		int status = -1;
-		pid_t pid = fork();
+		int status;
 
-		if (pid == 0)
-			child();
-		if (waitpid(pid, &status, 0) != pid)
-			status = -2;
+		if (order == 'f')
+			status = fork_and_wait();
+		else
+			status = raise(SIGUSR2);
 		if (write(ANSWERS, &status, sizeof(status)) != sizeof(status))
 			return 1;
 	}
@@ -139,7 +149,7 @@ victim(char *library)
 
 static int orders, answers;
 static uintptr_t agent_start, agent_end;
-static int children, good;
+static int times, good;
 
 static pid_t
 start_victim(char *self, const char *preload, const char *library)
@@ -201,14 +211,14 @@ is_locked(pid_t tid, uintptr_t ip)
 }
 
 static void
-fork_here(uintptr_t ip)
+order_here(const char *order, uintptr_t ip)
 {
 	int status = -3;
 
-	if (write(orders, "f", 1) != 1 ||
+	if (write(orders, order, 1) != 1 ||
 	    read(answers, &status, sizeof(status)) != sizeof(status))
 		status = -4;
-	children++;
+	times++;
 	good += status == 0;
 	if (status != 0)
 		printf("status %#x, thread at libheapagent.so+%#" PRIxPTR "\n",
@@ -231,11 +241,11 @@ step(pid_t tid)
 }
 
 static void
-step_and_fork(pid_t tid, int forks)
+step_and_order(pid_t tid, const char *order, int count)
 {
 	unsigned long inside = 0;
 
-	for (unsigned long i = 0; i < STEPS_MAX && children < forks; i++) {
+	for (unsigned long i = 0; i < STEPS_MAX && times < count; i++) {
 		struct user_regs_struct registers;
 		uintptr_t ip;
 		bool locked;
@@ -254,7 +264,7 @@ step_and_fork(pid_t tid, int forks)
 		if (registers.rip < agent_start || registers.rip >= agent_end)
 			continue;
 		if (locked || ++inside % OTHER_POINTS == 0)
-			fork_here(registers.rip);
+			order_here(order, registers.rip);
 	}
 }
 
@@ -266,7 +276,7 @@ main(int argc, char **argv)
 
 	if (argc == 3 && strcmp(argv[1], "victim") == 0)
 		return victim(argv[2]);
-	if (argc != 4)
+	if (argc != 5)
 		return 2;
 	setvbuf(stdout, NULL, _IONBF, 0);
 	pid = start_victim(argv[0], argv[1], argv[2]);
@@ -277,10 +287,12 @@ main(int argc, char **argv)
 	    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ||
 	    waitpid(tid, &status, __WALL) != tid)
 		return 1;
-	step_and_fork(tid, atoi(argv[3]));
-	printf("%d children, %d good\n", children, good);
+	step_and_order(tid, argv[3], atoi(argv[4]));
+	printf("%d times, %d good\n", times, good);
+	/* The last dump may still run, and would miss the threads. */
+	sleep(1);
 	kill(pid, SIGKILL);
 	waitpid(tid, &status, __WALL);
 	waitpid(pid, &status, 0);
-	return children == good ? 0 : 1;
+	return times == good ? 0 : 1;
 }
