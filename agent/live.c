@@ -2,8 +2,8 @@
 /*
  * live.c - a multilevel hash table and its filter; see live.h.
  *
- *	level 0	[chunk][chunk]...		256 chunks of 8 slots
- *	level 1	[chunk][chunk][chunk][chunk]...	512 chunks, and so on, doubling
+ *	level 0	[chunk][chunk]...		32 chunks of 8 slots
+ *	level 1	[chunk][chunk][chunk][chunk]...	64 chunks, and so on, doubling
  *
  *	chunk	8 keys (one cache line), 8 blocks (three)
  *	key	address | number of filters it is counted in; 0: free
@@ -16,7 +16,7 @@
  * (multilevel hashing: Broder and Karlin, SODA 1990). The levels share half
  * of the region, reserved from the start and touched as they are opened.
  *
- * The filter has up to four widths, each a table of 8-bit counters of its
+ * The filter has up to five widths, each a table of 8-bit counters of its
  * own. A block is counted in all widths that are `maintained`; readers use
  * the widest that is published. A wider one is added when the table has grown:
  *
@@ -38,7 +38,7 @@
 #include "counters.h"
 
 #define SLOTS 8
-#define LEVEL0_CHUNKS 256
+#define LEVEL0_CHUNKS 32
 #define LEVELS_MAX 24
 #define COUNT_MASK UINT64_C(7) /* malloc's addresses are multiples of 8 */
 #define COUNTER_STUCK 255      /* a full counter stays as it is */
@@ -53,20 +53,21 @@ _Static_assert(sizeof(struct chunk) == 4 * CACHE_LINE, "four lines");
 
 /*
  * The widths, and the level whose opening makes each worth its cache lines.
- * With levels 0 to n-1 full a level n opens, at about 2048 * 2^n blocks: so
- * the widths begin at 1/5 to 1/8 of a block a counter.
+ * With levels 0 to n-1 full a level n opens, at no more than 256 * 2^n blocks:
+ * so each width is left at 1/8 to 1/4 of a block a counter. The narrowest is
+ * for programs of some 50 MB, whose own data is what their cache is for.
  */
 static const struct {
 	unsigned bits;
 	unsigned from_level;
-} widths[] = { { 14, 0 }, { 17, 2 }, { 20, 5 }, { 23, 8 } };
+} widths[] = { { 12, 0 }, { 14, 1 }, { 17, 3 }, { 20, 7 }, { 23, 10 } };
 #define WIDTHS ARRAY_SIZE(widths)
 _Static_assert(WIDTHS <= COUNT_MASK, "a key can count its widths");
 
 /* All zero: before live_init(), and for ever if there is no region. */
-static CACHE_ALIGNED uint8_t no_blocks[(1 << 14) + CACHE_LINE];
+static CACHE_ALIGNED uint8_t no_blocks[(1 << 12) + CACHE_LINE];
 
-READ_MOSTLY uintptr_t live_filter = (uintptr_t)no_blocks + 18;
+READ_MOSTLY uintptr_t live_filter = (uintptr_t)no_blocks + 20;
 
 /* Immutable after live_init(). */
 static struct chunk *chunks; /* level 0; the others follow it */

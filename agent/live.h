@@ -33,7 +33,7 @@ _Static_assert(sizeof(struct live_block) == 24, "eight to three cache lines");
 
 /*
  * Which counters are looked at: the address of the first, whose low five bits
- * also say by how much the 32-bit hash is shifted right (18 down to 9): the
+ * also say by how much the 32-bit hash is shifted right (20 down to 9): the
  * counters are placed so. One word holds both, so a reader never sees the one
  * without the other. Atomic; valid from the start of the process.
  */
