@@ -82,7 +82,8 @@ const struct command command_symbolize = {
 	.arguments = "FILE... [-o OUT]",
 	.summary = "Names, files, lines and inlined functions in place of "
 		   "addresses",
-	.options = "  -o OUT            the file to write, a directory, or - "
+	.options = "  -o OUT            the file to write, a directory, or -\n "
+		   "                   "
 		   "(default: X.symbolized.pb.gz)\n" OPTIONS_SYMBOLIZER_HELP,
 	.run = run,
 };

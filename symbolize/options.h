@@ -33,8 +33,8 @@ enum {
 
 #define OPTIONS_SYMBOLIZER_HELP \
 	"  --sysroot DIR     where the program's files are now\n" \
-	"  --debug-dir DIR   more debug files: DIR/.build-id/, DIR/usr/... " \
-	"(may be repeated)\n" \
+	"  --debug-dir DIR   more debug files, as under /usr/lib/debug " \
+	"(several)\n" \
 	"  --debuginfod      ask the servers of DEBUGINFOD_URLS\n" \
 	"  --no-inlines      leave out inlined functions\n" \
 	"  --perf-map FILE   names of JIT code (default: " \

@@ -200,6 +200,9 @@ view_type(const struct view *view, const struct profile *profile)
 	return -1;
 }
 
+static const char usual_pager[] =
+	"if command -v less >/dev/null; then exec less; else exec cat; fi";
+
 static bool
 wants_colour(void)
 {
@@ -225,7 +228,7 @@ view_output_begin(struct view *view)
 		close(ends[1]);
 		/* Ends at once what fits the screen; passes colours on. */
 		setenv("LESS", "FRSX", 0);
-		execl("/bin/sh", "sh", "-c", pager ? pager : "less", NULL);
+		execl("/bin/sh", "sh", "-c", pager ? pager : usual_pager, NULL);
 		_exit(127);
 	}
 	if (pid > 0) {

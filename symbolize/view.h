@@ -26,8 +26,8 @@ struct view {
 #define VIEW_NODE_COUNT 80 /* as go tool pprof */
 
 #define OPTIONS_VIEW_HELP \
-	"  --inuse_space --inuse_objects --alloc_space --alloc_objects, " \
-	"--sample_index TYPE\n" \
+	"  --inuse_space --inuse_objects --alloc_space --alloc_objects\n" \
+	"  --sample_index TYPE: any other\n" \
 	"  --focus REGEX     only stacks with such a function or file\n" \
 	"  --ignore REGEX    no stacks with such a function or file\n" \
 	"  --nodecount N     at most N functions (default 80; 0: all)\n" \

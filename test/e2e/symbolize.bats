@@ -311,6 +311,30 @@ same_as_whole() {
 	[[ $output == *js:compute* ]]
 }
 
+@test "the vDSO has no file, and has names" {
+	python3 - <<-'END'
+		maps = [l.split() for l in open("/proc/self/maps")]
+		low, high = [int(x, 16) for l in maps if l[-1] == "[vdso]"
+			     for x in l[0].split("-")]
+		memory = open("/proc/self/mem", "rb")
+		memory.seek(low)
+		open("vdso", "wb").write(memory.read(high - low))
+	END
+	printf '%s\n' "type space bytes" \
+		"mapping 0x7ffc0000 0x7ffd0000 0 [vdso] $(build_id vdso)" \
+		"sample 1 1 1:$((0x7ffc0000 + 1 + 0x$(nm -D vdso |
+			awk '$3 ~ /__vdso_gettimeofday/ { print $1; exit }')))" |
+		"$MAKE" a.pb.gz
+	"$HEAPAGENT" symbolize a.pb.gz -o b.pb.gz
+	frames b.pb.gz | grep -q gettimeofday
+	# Another kernel's: its build-id differs.
+	printf '%s\n' "type space bytes" \
+		"mapping 0x7ffc0000 0x7ffd0000 0 [vdso] 0123456789" \
+		"sample 1 1 1:0x7ffc0a00" | "$MAKE" a.pb.gz
+	run "$HEAPAGENT" symbolize a.pb.gz -o b.pb.gz
+	[[ $output == *"1 unresolved"* ]]
+}
+
 @test "everything else of the profile stays" {
 	profile a.pb.gz "$BATS_FILE_TMPDIR/inlined" \
 		"$(build_id "$BATS_FILE_TMPDIR/inlined")" "$(sell)"

@@ -229,6 +229,16 @@ dom() {
 	dom 'a.html#zoom=beta&type=alloc_space' >zoomed
 	grep -q '100 MiB ±4.0 %, 67.4 % of all, 67.4 % of its caller' zoomed
 	[ "$(grep -o 'class="f above"' zoomed | wc -l)" -eq 3 ]
+	# The same by hand: a click on a frame, then words in the search field.
+	{
+		cat a.html
+		echo "<script>document.querySelector('[title^=beta]').click();"
+		echo "\$('search').value = 'a'; \$('search').oninput();</script>"
+	} >hands.html
+	dom hands.html >clicked
+	grep -q '50.0 MiB ±5.6 %, 92.7 % of all' clicked
+	[ "$(grep -o 'class="f above' clicked | wc -l)" -eq 3 ]
+	grep -q 'matched: 53.9 MiB, 100.0 %' clicked
 	"$HEAPAGENT" flame --diff a.pb.gz b.pb.gz -o d.html
 	dom d.html >difference
 	grep -q '53.9 MiB → 54.4 MiB: +499 KiB' difference
