@@ -89,10 +89,11 @@ name_offsets() {
 			print substr($4, length(binary) + 1)
 		}' | sort -u | join -v 1 - <(sort "$2") >"$2.new"
 	# Of functions inlined in each other the last is the one that was called.
-	addr2line -fiae "$1" <"$2.new" | awk '
+	xargs -r addr2line -fiae "$1" <"$2.new" | awk '
 		/^0x/ { if (NR > 1) print name; n = 0; next }
 		n++ % 2 == 0 { name = $1 }
-		END { if (NR > 0) print name }' | paste -d' ' "$2.new" - >>"$2"
+		END { if (NR > 0) print name }' >"$2.names"
+	paste -d' ' "$2.new" "$2.names" >>"$2"
 }
 
 # total TYPE: adds up a sample type over what stacks() printed.
