@@ -94,6 +94,9 @@ fork_child(void)
 {
 	if (!config.children)
 		atomic_store_relaxed(&state, STATE_INERT);
+	/* One of its locks may be held by a thread that is not here. */
+	if (config.unwinder == UNWINDER_LIBUNWIND)
+		config.unwinder = UNWINDER_CFI;
 	modules_fork_child();
 	tracker_fork_child();
 	dump_fork_child();

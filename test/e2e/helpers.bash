@@ -89,10 +89,11 @@ name_offsets() {
 			print substr($4, length(binary) + 1)
 		}' | sort -u | join -v 1 - <(sort "$2") >"$2.new"
 	# Of functions inlined in each other the last is the one that was called.
-	addr2line -fiae "$1" <"$2.new" | awk '
+	xargs -r addr2line -fiae "$1" <"$2.new" | awk '
 		/^0x/ { if (NR > 1) print name; n = 0; next }
 		n++ % 2 == 0 { name = $1 }
-		END { if (NR > 0) print name }' | paste -d' ' "$2.new" - >>"$2"
+		END { if (NR > 0) print name }' >"$2.names"
+	paste -d' ' "$2.new" "$2.names" >>"$2"
 }
 
 # total TYPE: adds up a sample type over what stacks() printed.
@@ -101,20 +102,18 @@ total() {
 		awk '{ total += $1 } END { printf "%d\n", total }'
 }
 
-# oracle [-i MS] [-s SIGNAL] [-d] [-b LIBRARY] [-a LIBRARY] COMMAND...: runs the
+# oracle [-i MS] [-b LIBRARY] [-a LIBRARY] COMMAND...: runs the
 # command without the agent, then with it at RATE=1, asked for a dump every MS
-# (50) milliseconds, with -d its descendants too; LIBRARY preloaded before or
-# after it in both runs. Exit status,
+# (50) milliseconds; LIBRARY preloaded before or after it in both runs. Exit status,
 # stdout and stderr must be the same ($BATS_TEST_TMPDIR/out, err), each dump
 # valid, no file, zombie or process left behind. $status is the exit status,
 # $asked how many signals were sent.
 oracle() {
 	local before="" after="" option OPTIND=1 dir=$BATS_TEST_TMPDIR
-	local asking=(-i 50)
-	while getopts i:s:db:a: option; do
+	local interval=50
+	while getopts i:b:a: option; do
 		case $option in
-		i | s) asking+=("-$option" "$OPTARG") ;;
-		d) asking+=(-d) ;;
+		i) interval=$OPTARG ;;
 		b) before=$OPTARG: ;;
 		a) after=:$OPTARG ;;
 		*) return 2 ;;
@@ -127,7 +126,7 @@ oracle() {
 		>"$dir/bare.out" 2>"$dir/bare.err" || bare=$?
 	HEAPAGENT_RATE=${HEAPAGENT_RATE:-1} \
 		HEAPAGENT_AT_EXIT=${HEAPAGENT_AT_EXIT:-1} \
-		"$TORMENT" -r "$dir/report" "${asking[@]}" \
+		"$TORMENT" -r "$dir/report" -i "$interval" \
 		-p "$before$AGENT$after" "$@" </dev/null 3>&- \
 		>"$dir/out" 2>"$dir/err" || status=$?
 	asked=$(sed -n 's/^signals=\([0-9]*\) .*$/\1/p' "$dir/report")

@@ -25,6 +25,11 @@ load helpers
 	[ "$(awk '$2 == 1 { print $1 }' "$BATS_TEST_TMPDIR/counts")" -ge 72 ]
 }
 
+@test "forked children do not wait for locks of libunwind" {
+	HEAPAGENT_UNWINDER=libunwind oracle -i 2 "$PROG/fork_storm" 64
+	[ "$(cat "$BATS_TEST_TMPDIR/out")" = $((56 * 3 + 8 * 5)) ]
+}
+
 @test "a fork after each locked instruction of another thread's sample" {
 	HEAPAGENT_RATE=1 "$PROG/fork_step" "$AGENT" "$PROG/lib/plain.so" \
 		fork 100

@@ -128,3 +128,11 @@ answers() {
 gone() {
 	! kill -0 "$1" 2>/dev/null
 }
+
+@test "the Java virtual machine, which takes SIGUSR2, starts and ends" {
+	command -v java >/dev/null || skip "no java here"
+	oracle -i 0 java -version
+	[ "$status" -eq 0 ]
+	grep -q version "$BATS_TEST_TMPDIR/err"
+	no_dump_by_signal
+}

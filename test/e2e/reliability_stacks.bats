@@ -116,12 +116,17 @@ damage() {
 # --- row 6
 
 @test "threads with the smallest stack, used up but for 1.5 KiB" {
-	oracle -i 2 "$PROG/small_stacks" threads 1536
+	# Without signals: while the main thread is in the handler, the next one
+	# may go to such a thread, where no handler's frame has room.
+	oracle -i 0 "$PROG/small_stacks" threads 1536
 	[ "$status" -eq 0 ]
 	nothing_dropped
 	exit_stacks "$PROG/small_stacks"
 	# 20 threads, 200 rounds of a malloc, a calloc and a realloc.
 	[ "$(with ' take_all_sizes ' alloc_objects)" = 12000 ]
+	rm -f "$HEAPAGENT_DIR"/*
+	oracle -i 2 "$PROG/small_stacks" threads 6144
+	[ "$status" -eq 0 ]
 }
 
 @test "malloc in a handler on the smallest alternate stack" {
