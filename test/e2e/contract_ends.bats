@@ -85,6 +85,7 @@ ended() {
 
 @test "HEAPAGENT_CHILDREN=0: children are left alone" {
 	# The shell's children have neither the library nor a handler.
+	# shellcheck disable=SC2016 # the other shell's variable
 	HEAPAGENT_CHILDREN=0 run_agent bash -c \
 		'/bin/echo "<$LD_PRELOAD>"; grep -c heapagent /proc/self/maps; env'
 	[ "$(sed -n 2p "$BATS_TEST_TMPDIR/agent/out")" = 0 ]
