@@ -78,6 +78,13 @@ legacy_text_empty(void)
 }
 
 static int64_t
+whole(double value)
+{
+	/* Go's reader, too, cuts the fraction off. */
+	return value < 0x1p62 ? (int64_t)value : INT64_MAX / 2;
+}
+
+static int64_t
 string_of(struct reader *reader, const char *text)
 {
 	return profile_string(reader->profile, text);
@@ -140,7 +147,7 @@ read_heap_head(struct reader *reader, const char *line)
 		set_types(reader, two, 2);
 	reader->pb->period_type = value_type(reader, "space", "bytes");
 	reader->pb->period =
-		reader->rate_bytes > 1 ? (int64_t)reader->rate_bytes : 1;
+		reader->rate_bytes > 1 ? whole(reader->rate_bytes) : 1;
 	return 0;
 }
 
@@ -229,13 +236,6 @@ new_sample(struct reader *reader)
 	memory_grow(pb->sample, pb->n_sample, reader->sample_capacity);
 	pb->sample[pb->n_sample++] = sample;
 	return sample;
-}
-
-static int64_t
-whole(double value)
-{
-	/* Go's reader, too, cuts the fraction off. */
-	return value < 0x1p62 ? (int64_t)value : INT64_MAX / 2;
 }
 
 /* Samples into estimates: by 1 / (1 - exp(-size / rate)). */
