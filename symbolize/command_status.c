@@ -232,11 +232,11 @@ print_side_json(const char *name, const struct side *side)
 	printf(",\n\"%s\":{\"samples\":%" PRIu64 ",\"sample_bytes\":%" PRIu64
 	       ",\"objects\":",
 	       name, side->samples, side->sample_bytes);
-	json_number(stdout, side->blocks);
+	json_number(stdout, round(side->blocks));
 	fputs(",\"objects_standard_error\":", stdout);
 	json_number(stdout, sqrt(side->blocks_variance));
 	fputs(",\"bytes\":", stdout);
-	json_number(stdout, side->bytes);
+	json_number(stdout, round(side->bytes));
 	fputs(",\"bytes_standard_error\":", stdout);
 	json_number(stdout, sqrt(side->bytes_variance));
 	putchar('}');
