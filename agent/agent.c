@@ -8,11 +8,11 @@
  * a working libc (the signal handler, loading libunwind) waits for our
  * constructor.
  */
-#include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "atomics.h"
 #include "compiler.h"
@@ -45,33 +45,31 @@ static enum {
 } state;
 
 static bool
-is_privileged(const Elf64_auxv_t *aux)
+is_own_entry(const char *entry, size_t length)
 {
-	for (; aux->a_type != AT_NULL; aux++)
-		if (aux->a_type == AT_SECURE)
-			return aux->a_un.a_val != 0;
-	return false;
+	static const char own[] = "libheapagent.so";
+	size_t own_length = sizeof(own) - 1;
+
+	return length >= own_length &&
+	       memcmp(entry + length - own_length, own, own_length) == 0 &&
+	       (length == own_length || entry[length - own_length - 1] == '/');
 }
 
-/* Our own entry of a list separated by colons or spaces, closed up. */
+/* Closes up our own entry in a list separated by colons or spaces. */
 static void
 remove_own_entry(char *list)
 {
-	static const char own[] = "/libheapagent.so";
 	char *out = list;
 
 	while (*list != '\0') {
 		size_t length = strcspn(list, ": ");
-		size_t suffix = sizeof(own) - 1;
+		size_t with_end = length + (list[length] != '\0');
 
-		if (length < suffix - 1 || memcmp(list + length - (suffix - 1),
-						  own + 1, suffix - 1) != 0) {
-			memmove(out, list, length);
-			out += length;
-			if (list[length] != '\0')
-				*out++ = list[length];
+		if (!is_own_entry(list, length)) {
+			memmove(out, list, with_end);
+			out += with_end;
 		}
-		list += length + (list[length] != '\0');
+		list += with_end;
 	}
 	*out = '\0';
 }
@@ -96,10 +94,11 @@ fork_child(void)
 {
 	if (!config.children)
 		atomic_store_relaxed(&state, STATE_INERT);
-	sampler_init(config.children ? config.rate_bytes : 0);
 	modules_fork_child();
 	tracker_fork_child();
 	dump_fork_child();
+	sampler_fork_child(config.children ? config.rate_bytes : 0,
+			   (uint64_t)dump_pid());
 	trigger_fork_child();
 }
 
@@ -126,12 +125,13 @@ start_tables(void)
 {
 	char **argv = (char **)__libc_stack_end + 1;
 	char **envp = argv + *(long *)__libc_stack_end + 1;
-	char **end = envp;
 	int error;
 
-	while (*end != NULL)
-		end++;
-	if (is_privileged((const Elf64_auxv_t *)(void *)(end + 1)))
+	/*
+	 * Not looked for behind envp: of a privileged process the loader has
+	 * taken variables out of it, so the end of it has moved.
+	 */
+	if (getauxval(AT_SECURE) != 0)
 		return false;
 	config_read(envp);
 	if (!config.children)

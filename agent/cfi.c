@@ -24,7 +24,7 @@ _Static_assert(sizeof(struct cfi_program) <= CFI_MEMORY_BYTES,
 struct table_entry {
 	int32_t start; /* both relative to .eh_frame_hdr */
 	int32_t fde;
-};
+} __attribute__((packed)); /* as the data may be aligned to nothing */
 
 /* Works out an expression that the program has come by, and checked. */
 static struct cfi_value *
@@ -120,7 +120,8 @@ read_cie(struct cfi_program *run)
 	run->data_align = dwarf_sleb(in);
 	return_register = version == 1 ? dwarf_u8(in) : dwarf_uleb(in);
 	run->encoding = DW_EH_PE_absptr;
-	run->augmented = *letters == 'z';
+	/* Without a string, letters may point at the end. */
+	run->augmented = !in->failed && *letters == 'z';
 	run->signal_frame = false;
 	if (id != 0 || (version != 1 && version != 3) || in->failed ||
 	    return_register != CFI_REGISTER_RA)
@@ -337,7 +338,6 @@ find_fde(struct cfi_program *run, struct dwarf_reader *in)
 	if (in->failed ||
 	    count > (uint64_t)(in->end - in->p) / sizeof(struct table_entry))
 		return false;
-	/* The linker aligns it, and x86-64 would read it anyhow. */
 	entry = search((const struct table_entry *)(uintptr_t)in->p, count,
 		       (int64_t)(run->pc - run->data));
 	if (entry == NULL)

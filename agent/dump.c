@@ -194,6 +194,7 @@ capture_origin(struct capture *capture, const struct dump_origin *origin)
 			continue;
 		threads_walk(&capture->threads, record, &origin->registers,
 			     origin->thread_pointer);
+		threads_describe(&capture->threads, record);
 		record->state = "running";
 	}
 }
@@ -222,13 +223,16 @@ capture_first_threads(struct capture *capture, const struct dump_origin *origin,
 	if (threads->count < 2)
 		return;
 	dump.needs_origin = host->in_host || !threads_may_stop(origin->tid);
-	if (dump.needs_origin && host->ask_by_signal != NULL)
+	if (dump.needs_origin && host->ask_by_signal != NULL) {
+		threads_describe_rest(threads);
 		host->ask_by_signal(threads);
+	}
 }
 
 static void
 capture_other_threads(struct capture *capture, const struct dump_host *host)
 {
+	threads_describe_rest(&capture->threads);
 	if (host->in_host || dump.needs_origin)
 		threads_give_up(&capture->threads);
 	else

@@ -144,7 +144,8 @@ reallocarray(void *p, size_t count, size_t size)
 	size_t bytes;
 
 	/* The real one fails in its own way; some call realloc, our hook. */
-	if (unlikely(__builtin_mul_overflow(count, size, &bytes)))
+	if (unlikely(__builtin_mul_overflow(count, size, &bytes) ||
+		     bytes > PTRDIFF_MAX))
 		return real.reallocarray(p, count, size);
 	return realloc(p, bytes);
 }

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/x86_64.h"
 #include "atomics.h"
 #include "compiler.h"
 #include "region.h"
@@ -57,7 +58,7 @@ live_maybe(const void *p)
 	uintptr_t filter = atomic_load_relaxed(&live_filter);
 	uint32_t index = live_hash((uintptr_t)p) >> (filter & 31);
 
-	return unlikely(atomic_load_relaxed((uint8_t *)filter + index) != 0);
+	return unlikely(arch_byte_is_set(filter, index));
 }
 
 /* Makes table and filters in the region. 0 or -ENOMEM. [init] */

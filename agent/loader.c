@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <link.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "compiler.h"
 #include "region.h"
@@ -140,29 +139,33 @@ loader_names(const struct loader_object *object, struct loader_names *names)
 	       sizeof(*names);
 }
 
+/* A part within a page, which can be read as a whole or not at all. */
+static bool
+read_part(void *to, uintptr_t from, size_t size_bytes)
+{
+	/*
+	 * process_vm_readv() would close the gap between question and read, in
+	 * which another thread's dlclose() can fall, but sandboxes (systemd's
+	 * @system-service among them) end the program for it. The gap is the
+	 * one that every read of the file's own pages has: who asks is running
+	 * code of it.
+	 */
+	if (!sys_readable(from))
+		return false;
+	memcpy(to, (const void *)from, size_bytes);
+	return true;
+}
+
 size_t
 loader_read(void *to, uintptr_t from, size_t size_bytes)
 {
-	size_t done = 0;
+	size_t done = 0, part;
 
-	while (done < size_bytes) {
-		uintptr_t at = from + done;
-		/* Within a page a read is done or refused as a whole. */
-		size_t part = MIN(size_bytes - done,
-				  PAGE_BYTES - (at & (PAGE_BYTES - 1)));
-		struct iovec local = { (char *)to + done, part };
-		struct iovec remote = { (void *)at, part };
-		long r = sys_call6(SYS_process_vm_readv, sys_getpid(), &local,
-				   1, &remote, 1, 0);
-
-		if (r != (long)part && r != -EFAULT && sys_readable(at)) {
-			/* A sandbox refuses the call: the next best thing. */
-			memcpy((char *)to + done, (const void *)at, part);
-			r = (long)part;
-		}
-		if (r != (long)part)
+	for (; done < size_bytes; done += part) {
+		part = MIN(size_bytes - done,
+			   PAGE_BYTES - ((from + done) & (PAGE_BYTES - 1)));
+		if (!read_part((char *)to + done, from + done, part))
 			break;
-		done += part;
 	}
 	return done;
 }

@@ -5,8 +5,8 @@
  * glibc 2.35 and newer answer through _dl_find_object(), which takes no lock
  * and may be called in a signal handler. Elsewhere the answer comes from a
  * snapshot of the files that were loaded at start-up; later ones are then not
- * found. Memory of the loader that may be given back meanwhile is only read
- * through the kernel, where a hole is an error and not a fault.
+ * found. Memory of the loader that may have been given back is asked for
+ * before it is read, so that a hole is an error and not a fault.
  */
 #ifndef HEAPAGENT_LOADER_H
 #define HEAPAGENT_LOADER_H

@@ -33,7 +33,7 @@
 #define PAGE_BYTES ((uintptr_t)4096)
 #define PATH_BYTES_MAX 4096
 /* Small: the stack this runs on may be tiny. */
-#define NAME_PART_BYTES 32
+#define NAME_PART_BYTES 16
 
 #define INDEX_BITS 13
 #define INDEX_SLOTS (1U << INDEX_BITS)
@@ -155,7 +155,7 @@ copy_name(uintptr_t name)
 	return region_offset_of(copy);
 }
 
-static bool
+static NOINLINE bool
 same_name(uintptr_t name, const char *path)
 {
 	size_t size_bytes = strlen(path) + 1;
@@ -202,15 +202,38 @@ same_image(unsigned number, const struct loader_object *object)
 		      module->build_id, module->build_id_bytes) == 0;
 }
 
-/* Compares what the loader says of them. */
-static NOINLINE bool
-same_names(const struct module *module, const struct loader_object *object)
+/* The address of the object's name, and its bias; 0 if it is gone. */
+static NOINLINE uintptr_t
+name_of(const struct loader_object *object, uint64_t *bias)
 {
 	struct loader_names names;
 
-	return name_is_fixed(object) ||
-	       (loader_names(object, &names) && names.bias == module->bias &&
-		same_name(names.name, region_at(module->path)));
+	if (!loader_names(object, &names))
+		return 0;
+	*bias = names.bias;
+	return names.name;
+}
+
+/* The same, but 0 if the object lies elsewhere than the module did. */
+static NOINLINE uintptr_t
+name_if_there(const struct module *module, const struct loader_object *object)
+{
+	uint64_t bias = 0;
+	uintptr_t name = name_of(object, &bias);
+
+	return bias == module->bias ? name : 0;
+}
+
+/* Compares what the loader says of them. The last call leaves its frame. */
+static NOINLINE bool
+same_names(const struct module *module, const struct loader_object *object)
+{
+	uintptr_t name;
+
+	if (name_is_fixed(object))
+		return true;
+	name = name_if_there(module, object);
+	return name != 0 && same_name(name, region_at(module->path));
 }
 
 static bool
@@ -275,26 +298,27 @@ take_number(void)
 static NOINLINE void
 read_image(struct module *module, struct module_check *check)
 {
-	struct elf_image image;
+	/* Not on the stack, which may be tiny; once a module, it is little. */
+	struct elf_image *image = region_alloc(sizeof(*image), REGION_UNIT);
 	uint64_t offset;
 
-	if (!sys_readable(module->map_start) ||
+	if (image == NULL || !sys_readable(module->map_start) ||
 	    !elf_image_read(module->map_start, module->map_end, module->bias,
-			    module->eh_frame_hdr, &image))
+			    module->eh_frame_hdr, image))
 		return;
-	module->text_start = image.text_start;
-	module->text_end = image.text_end;
-	module->text_file_offset = image.text_file_offset;
-	module->eh_start = image.eh_start;
-	module->eh_end = image.eh_end;
-	if (image.build_id == 0 || image.build_id_bytes > MODULE_BUILD_ID_MAX)
+	module->text_start = image->text_start;
+	module->text_end = image->text_end;
+	module->text_file_offset = image->text_file_offset;
+	module->eh_start = image->eh_start;
+	module->eh_end = image->eh_end;
+	if (image->build_id == 0 || image->build_id_bytes > MODULE_BUILD_ID_MAX)
 		return;
-	module->build_id_bytes = image.build_id_bytes;
-	memcpy(module->build_id, (const void *)image.build_id,
-	       image.build_id_bytes);
+	module->build_id_bytes = image->build_id_bytes;
+	memcpy(module->build_id, (const void *)image->build_id,
+	       image->build_id_bytes);
 	/* Only the first page is known to be there in whatever comes next. */
-	offset = image.build_id - module->map_start;
-	if (offset + image.build_id_bytes <= PAGE_BYTES)
+	offset = image->build_id - module->map_start;
+	if (offset + image->build_id_bytes <= PAGE_BYTES)
 		check->build_id_offset = offset;
 }
 
@@ -315,55 +339,39 @@ notice_overlap(const struct module *module, unsigned number)
 	}
 }
 
-static NOINLINE unsigned
-make_record(const struct loader_object *object)
+/* Where the object's name is kept; 0 if it is gone or there is no room. */
+static NOINLINE region_offset
+keep_name(const struct loader_object *object, uint64_t *bias)
 {
-	struct loader_names names;
-	unsigned number;
-	struct module *module;
+	uintptr_t name = name_of(object, bias);
 
-	if (!loader_names(object, &names))
+	if (name == 0)
 		return 0;
-	number = take_number();
+	if (object->link_map == main_link_map)
+		return main_path;
+	if (object->map_start == vdso_start)
+		return vdso_path;
+	return copy_name(name);
+}
+
+static NOINLINE unsigned
+make_record(const struct loader_object *object, region_offset path,
+	    uint64_t bias)
+{
+	unsigned number = path != 0 ? take_number() : 0;
+	struct module *module = &modules[number];
+
 	if (number == 0) {
 		counter_add(COUNTER_modules_dropped);
 		return 0;
 	}
-	module = &modules[number];
 	module->map_start = object->map_start;
 	module->map_end = object->map_end;
-	module->bias = names.bias;
+	module->bias = bias;
 	module->eh_frame_hdr = object->eh_frame_hdr;
 	module->link_map = object->link_map;
-	if (object->link_map == main_link_map)
-		module->path = main_path;
-	else if (object->map_start == vdso_start)
-		module->path = vdso_path;
-	else
-		module->path = copy_name(names.name);
-	if (module->path == 0) {
-		counter_add(COUNTER_modules_dropped);
-		return 0;
-	}
+	module->path = path;
 	checks[number].seen = seen_tag(object);
-	return number;
-}
-
-/* Enters the record into the index, unless another thread was first. */
-static unsigned
-publish(unsigned number, const struct loader_object *object, unsigned slot)
-{
-	unsigned other;
-	uint16_t expected = 0;
-
-	/* Release pairs with find_number(): the record before its number. */
-	while (!atomic_cas_release(&index_slots[slot], &expected,
-				   (uint16_t)number)) {
-		other = find_number(object, &slot);
-		if (other != 0)
-			return other;
-		expected = 0;
-	}
 	return number;
 }
 
@@ -371,21 +379,38 @@ unsigned
 modules_find(uintptr_t address)
 {
 	struct loader_object object;
-	unsigned number, slot;
+	unsigned number, slot, made = 0;
+	region_offset path;
+	uint64_t bias = 0;
+	uint16_t expected;
 
 	if (!loader_find(address, &object))
 		return 0;
 	slot = first_slot(&object);
-	number = find_number(&object, &slot);
-	if (likely(number != 0))
-		return number;
-	number = make_record(&object);
-	if (number == 0)
-		return 0;
-	/* From here and not deeper: the stack this runs on may be tiny. */
-	read_image(&modules[number], &checks[number]);
-	notice_overlap(&modules[number], number);
-	return publish(number, &object, slot);
+	for (;;) {
+		number = find_number(&object, &slot);
+		if (likely(number != 0))
+			return number;
+		if (made == 0) {
+			path = modules_count() < MODULES_MAX
+				       ? keep_name(&object, &bias)
+				       : 0;
+			made = make_record(&object, path, bias);
+			if (made == 0)
+				return 0;
+			/* From here, not deeper: the stack may be tiny. */
+			read_image(&modules[made], &checks[made]);
+			notice_overlap(&modules[made], made);
+		}
+		/*
+		 * Release pairs with find_number(): the record before its
+		 * number. If another thread was first, look at its record.
+		 */
+		expected = 0;
+		if (atomic_cas_release(&index_slots[slot], &expected,
+				       (uint16_t)made))
+			return made;
+	}
 }
 
 const struct module *

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "atomics.h"
 #include "sys.h"
@@ -27,6 +28,20 @@ _Static_assert(sizeof(struct region_table) == 32, "format of the region");
 
 char *region_base;
 
+/* The share of a limited address space (RLIMIT_AS) that may be ours. */
+#define LIMITED_SHARE 8
+
+static size_t
+within_limit(size_t size_bytes)
+{
+	struct rlimit limit;
+
+	if (sys_failed(sys_call4(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit)) ||
+	    limit.rlim_cur == RLIM_INFINITY)
+		return size_bytes;
+	return MIN(size_bytes, limit.rlim_cur / LIMITED_SHARE);
+}
+
 int
 region_init(size_t size_bytes, uint64_t rate_bytes)
 {
@@ -34,6 +49,9 @@ region_init(size_t size_bytes, uint64_t rate_bytes)
 	void *base = NULL;
 
 	size_bytes = MIN(MAX(size_bytes, REGION_SIZE_MIN), REGION_SIZE_MAX);
+	size_bytes = within_limit(size_bytes);
+	if (size_bytes < REGION_SIZE_MIN)
+		return -ENOMEM;
 	size_bytes = ALIGN_UP(size_bytes, (size_t)4096);
 	while ((base = sys_map(size_bytes)) == NULL) {
 		if (size_bytes / 2 < REGION_SIZE_MIN)

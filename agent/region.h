@@ -74,7 +74,7 @@ extern HIDDEN char *region_base;
 
 /*
  * Maps size_bytes (REGION_SIZE_MIN to REGION_SIZE_MAX) and writes the header.
- * Tries smaller sizes down to REGION_SIZE_MIN if the address space is limited.
+ * Of a limited address space (RLIMIT_AS) it takes an eighth at most.
  * 0, or -ENOMEM and no region. Not thread-safe. [init]
  */
 int region_init(size_t size_bytes, uint64_t rate_bytes);

@@ -45,6 +45,15 @@ sampler_init(uint64_t rate_bytes)
 	atomic_store_release(&epoch, epoch + 1);
 }
 
+void
+sampler_fork_child(uint64_t rate_bytes, uint64_t pid)
+{
+	seed = mix(seed + pid * GOLDEN_GAMMA);
+	sampler_rate_bytes = rate_bytes;
+	/* Release: as above. */
+	atomic_store_release(&epoch, epoch + 1);
+}
+
 /*
  * Natural logarithm of a number in (0, 1]. With x = m * 2^e and m within
  * sqrt(1/2) and sqrt(2), ln m = 2 artanh(s), s = (m - 1) / (m + 1), whose

@@ -28,6 +28,13 @@ extern HIDDEN uint64_t sampler_rate_bytes;
 void sampler_init(uint64_t rate_bytes);
 
 /*
+ * The same in a forked child, with the parent's seed and the child's own
+ * number in place of a draw: a sandbox may end the process for asking the
+ * kernel for random bytes. [any]
+ */
+void sampler_fork_child(uint64_t rate_bytes, uint64_t pid);
+
+/*
  * 1 / (1 - exp(-size / rate)): 1 if the rate is 0 or 1. A size of 0 counts as
  * 1. Correct to 1e-14. [any]
  */

@@ -99,17 +99,21 @@ own_extend(struct span *own, uintptr_t sp, uintptr_t high)
 }
 
 bool
-span_enter(struct span *walk, struct span *own, uintptr_t sp,
-	   uintptr_t thread_pointer)
+span_own(struct span *own, uintptr_t sp, uintptr_t thread_pointer)
 {
 	uintptr_t high;
 
-	if (likely(sp - own->low < own->high - own->low)) {
-		*walk = *own;
+	if (likely(sp - own->low < own->high - own->low))
 		return true;
-	}
 	high = thread_pointer ? own_high(sp, thread_pointer) : 0;
-	if (high != 0 && own_extend(own, sp, high)) {
+	return high != 0 && own_extend(own, sp, high);
+}
+
+bool
+span_enter(struct span *walk, struct span *own, uintptr_t sp,
+	   uintptr_t thread_pointer)
+{
+	if (span_own(own, sp, thread_pointer)) {
 		*walk = *own;
 		return true;
 	}

@@ -27,6 +27,12 @@ struct span {
 void span_init(void);
 
 /*
+ * True if sp is on the own stack of the thread with that thread pointer (0:
+ * unknown), as far as its pages tell; *own, as below, then holds it. [any]
+ */
+bool span_own(struct span *own, uintptr_t sp, uintptr_t thread_pointer);
+
+/*
  * Makes *walk readable at sp for a thread with the given thread pointer (0:
  * unknown, treat the stack as foreign). *own is that thread's remembered span
  * ({0, 0} at first), and is extended if sp is on the thread's own stack;

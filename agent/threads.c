@@ -124,8 +124,8 @@ state_word(const char *stat)
 	return words[letter];
 }
 
-static void
-describe(const struct threads *threads, struct thread_record *record)
+void
+threads_describe(const struct threads *threads, struct thread_record *record)
 {
 	char stat[STAT_BYTES] = "";
 	char name[THREAD_NAME_MAX + 1] = "";
@@ -150,6 +150,14 @@ decimal(const char *text)
 	for (; *text >= '0' && *text <= '9'; text++)
 		value = value * 10 + (*text - '0');
 	return value;
+}
+
+void
+threads_describe_rest(struct threads *threads)
+{
+	for (unsigned i = 0; i < threads->count; i++)
+		if (threads->records[i].state == NULL)
+			threads_describe(threads, &threads->records[i]);
 }
 
 int
@@ -181,7 +189,7 @@ threads_list(struct threads *threads)
 				continue;
 			record = &threads->records[threads->count++];
 			record->tid = decimal(entry->name);
-			describe(threads, record);
+			record->state = NULL;
 		}
 	}
 	sys_close(fd);
@@ -322,9 +330,9 @@ exists(const struct threads *threads, int tid)
 void
 threads_capture(struct threads *threads)
 {
-	/* A thread takes some 30 us; one that does not stop, its time-out. */
-	const uint64_t all_timeout_ns = UINT64_C(2000000000);
-	const uint64_t late_sleep_ns = UINT64_C(1000000);
+	/* A thread takes some 30 us, on a busy machine some milliseconds. */
+	const uint64_t all_timeout_ns = UINT64_C(5000000000);
+	const uint64_t late_sleep_ns = UINT64_C(200000);
 	uint64_t end_ns = sys_clock_ns(CLOCK_MONOTONIC) + all_timeout_ns;
 
 	for (unsigned i = 0; i < threads->count; i++) {
@@ -335,7 +343,9 @@ threads_capture(struct threads *threads)
 		if (record->frame_count == 0 &&
 		    !capture_by_file(threads, record))
 			threads_stop_and_walk(threads, record);
-		(void)threads_read_late(threads);
+		while (threads_read_late(threads) == THREADS_LATE_MAX &&
+		       sys_clock_ns(CLOCK_MONOTONIC) < end_ns)
+			sys_sleep_ns(late_sleep_ns);
 	}
 	while (threads_read_late(threads) > 0 &&
 	       sys_clock_ns(CLOCK_MONOTONIC) < end_ns)

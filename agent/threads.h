@@ -29,7 +29,7 @@
 struct thread_record {
 	int tid;
 	char name[THREAD_NAME_MAX];
-	const char *state; /* a string constant: what it did when listed */
+	const char *state; /* a constant: what it did when described; NULL */
 	/* In the arena, see frame.h. None: the thread has ended. */
 	const uint64_t *frames;
 	unsigned frame_count;
@@ -55,6 +55,15 @@ size_t threads_arena_bytes(unsigned count, unsigned depth);
  */
 int threads_list(struct threads *threads);
 
+/*
+ * Reads a thread's name and state: two small files, of some 8 us together, so
+ * only the first thread's are read while it waits. [dump]
+ */
+void threads_describe(const struct threads *threads,
+		      struct thread_record *record);
+/* The same for those that have not been described. [dump] */
+void threads_describe_rest(struct threads *threads);
+
 /* Walks from the registers and keeps the stack in the record. [dump] */
 void threads_walk(struct threads *threads, struct thread_record *record,
 		  const struct unwind_registers *registers,
@@ -78,6 +87,9 @@ bool threads_may_stop(int tid);
  */
 void threads_stop_and_walk(struct threads *threads,
 			   struct thread_record *record);
+
+/* So many may be late at a time; more would not be let go before the end. */
+#define THREADS_LATE_MAX 64
 
 /* Does so with those that have stopped after their time; how many there still
  * are. The end of this process lets go of all. [dump] */

@@ -25,7 +25,9 @@
 #define PTRACE(request, tid, address, data) \
 	sys_call4(SYS_ptrace, (request), (tid), (address), (data))
 
-#define STOP_TIMEOUT_NS UINT64_C(50000000)
+/* One that has not stopped by then waits for a processor, or is in the kernel:
+ * the next is asked meanwhile. */
+#define STOP_TIMEOUT_NS UINT64_C(1000000)
 /* The stop takes 5 to 20 us; give the other thread the processor so long. */
 #define STOP_YIELDS 64
 #define STOP_SLEEP_NS UINT64_C(20000)
@@ -40,8 +42,7 @@ struct late {
 	int tid;
 	struct thread_record *record; /* NULL: only to be let go */
 };
-#define LATE_MAX 64
-static struct late late[LATE_MAX];
+static struct late late[THREADS_LATE_MAX];
 static unsigned late_count;
 static int late_tracer;
 
@@ -92,7 +93,7 @@ keep_late(int tid, struct thread_record *record)
 	if (late_tracer != self)
 		late_count = 0;
 	late_tracer = self;
-	if (late_count < LATE_MAX)
+	if (late_count < THREADS_LATE_MAX)
 		late[late_count++] = (struct late){ tid, record };
 }
 

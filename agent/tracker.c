@@ -177,15 +177,16 @@ tracker_attach(const void *p, const struct live_block *block)
 /*
  * True on an alternate signal stack with too little room left for us: a
  * handler on one of the smallest size may allocate without overflowing it.
- * Asks the kernel, but not on the part of the thread's own stack that walks
- * have seen.
+ * Asks the kernel, but not on the thread's own stack: a sandbox may end the
+ * program for sigaltstack(), while it must permit what span_own() asks with
+ * (sys_readable()), which pthread_create() needs itself.
  */
 static NOINLINE bool
-is_cramped(const struct thread *thread, const uintptr_t *frame)
+is_cramped(struct thread *thread, const uintptr_t *frame)
 {
 	stack_t stack;
 
-	if (span_holds(&thread->own, (uintptr_t)frame))
+	if (span_own(&thread->own, (uintptr_t)frame, arch_thread_pointer()))
 		return false;
 	return !sys_failed(sys_call2(SYS_sigaltstack, NULL, &stack)) &&
 	       (stack.ss_flags & SS_ONSTACK) != 0 &&

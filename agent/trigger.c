@@ -381,18 +381,25 @@ answer_as_without_us(int signal)
 	(void)sys_call2(SYS_kill, sys_getpid(), signal);
 }
 
+/* True if this process is the one that the state here is about. */
+static bool
+is_own_process(void)
+{
+	fork_check();
+	/* A child of vfork() has our memory, but is another process. */
+	return sys_getpid() == dump_pid();
+}
+
 static void
 on_signal(int signal, siginfo_t *info, void *context)
 {
 	(void)info;
-	fork_check();
+	if (!is_own_process())
+		return;
 	if (!trigger.installed) {
 		answer_as_without_us(signal);
 		return;
 	}
-	/* A child of vfork() has our memory, but is another process. */
-	if (sys_getpid() != dump_pid())
-		return;
 	if (in_new_sandbox()) {
 		counter_add(COUNTER_dumps_refused_seccomp);
 	} else if (requests_take(&trigger.requests, dump_child_alive)) {
@@ -453,7 +460,9 @@ trigger_init(void)
 void
 trigger_wait(void)
 {
-	(void)dump_child_wait_gone(END_TIMEOUT_NS);
+	/* In this order: a sandbox may not even know getpid(). */
+	if (dump_child_alive() && is_own_process())
+		(void)dump_child_wait_gone(END_TIMEOUT_NS);
 }
 
 void
@@ -461,6 +470,8 @@ trigger_dump_and_wait(void)
 {
 	uint64_t all = ~UINT64_C(0), mask;
 
+	if (!is_own_process())
+		return;
 	if (in_new_sandbox()) {
 		counter_add(COUNTER_dumps_refused_seccomp);
 		return;

@@ -457,13 +457,15 @@ unwind_stack(const struct unwind_request *request, unsigned *count)
 	walk->salt = row_cache_salt(generation);
 	walk->follow_bx = false;
 	start(walk);
-	if (!span_enter(&walk->span, request->own, walk->sp,
-			request->thread_pointer)) {
+	if (span_enter(&walk->span, request->own, walk->sp,
+		       request->thread_pointer)) {
+		end = walk_all(walk);
+	} else {
 		/* Nothing can be read, but the first frame is known. */
-		walk->span.low = walk->sp;
-		walk->span.high = walk->sp;
+		if (walk->ip != 0)
+			look_up(walk);
+		end = truncate(walk);
 	}
-	end = walk_all(walk);
 	if (walk->frame == request->frames) {
 		/* It began at address 0: a call of a null pointer. */
 		*walk->frame++ = FRAME_TRUNCATED;

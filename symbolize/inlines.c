@@ -3,10 +3,10 @@
  * inlines.c - DWARF: the functions, files and lines at an address.
  *
  *	unit_ranges   | low, high, unit |            sorted, all units
- *	unit          compile unit: line table (libdw's), function ranges
- *	  functions   | low, high, die, body |       sorted, one unit
- *	    body      inlined dies in pre-order, each with its parent
- *	              and the ranges of each
+ *	unit          compile unit: line table (libdw's), functions
+ *	  ranges      | low, high, function |        sorted, one unit
+ *	body          of one function: inlined dies in pre-order, each with
+ *	              its parent, and the ranges of each
  *
  * Compile units come from their own range lists, not from .debug_aranges,
  * which clang and rustc do not write. Functions in the unit's namespaces are
@@ -51,18 +51,13 @@ struct body {
 	size_t range_count, range_capacity;
 };
 
-struct function {
-	Dwarf_Die die;
-	struct body *body; /* NULL until an address falls in it */
-};
-
 struct unit {
 	Dwarf_CU *cu;
 	Dwarf_Die lines; /* the unit whose line table holds the addresses */
 	Dwarf_Die tree;	 /* the unit with the functions: the split one, or = */
 	bool opened;
 	bool searched_deep;
-	struct function *functions;
+	Dwarf_Die *functions;
 	size_t function_count, function_capacity;
 	struct range *ranges; /* of functions; sorted by low */
 	size_t range_count, range_capacity;
@@ -77,6 +72,9 @@ struct inlines {
 	struct range *ranges; /* of units; sorted by low */
 	size_t range_count, range_capacity;
 	size_t range_budget;
+	/* The last function looked into: addresses come in order. */
+	struct body body;
+	const void *body_of; /* its die's address */
 };
 
 static int
@@ -203,28 +201,17 @@ inlines_open(struct elf_file *file, const struct locate_options *options)
 	return inlines;
 }
 
-static void
-close_unit(struct unit *unit)
-{
-	for (size_t i = 0; i < unit->function_count; i++) {
-		struct body *body = unit->functions[i].body;
-		if (!body)
-			continue;
-		free(body->inlined);
-		free(body->ranges);
-		free(body);
-	}
-	free(unit->functions);
-	free(unit->ranges);
-}
-
 void
 inlines_close(struct inlines *inlines)
 {
 	if (!inlines)
 		return;
-	for (size_t i = 0; i < inlines->unit_count; i++)
-		close_unit(&inlines->units[i]);
+	for (size_t i = 0; i < inlines->unit_count; i++) {
+		free(inlines->units[i].functions);
+		free(inlines->units[i].ranges);
+	}
+	free(inlines->body.inlined);
+	free(inlines->body.ranges);
 	free(inlines->units);
 	free(inlines->ranges);
 	dwarf_end(inlines->dwarf);
@@ -243,8 +230,7 @@ add_function(struct inlines *inlines, struct unit *unit, Dwarf_Die *die)
 		return;
 	memory_grow(unit->functions, unit->function_count,
 		    unit->function_capacity);
-	unit->functions[unit->function_count++] =
-		(struct function){ .die = *die };
+	unit->functions[unit->function_count++] = *die;
 }
 
 static bool
@@ -306,7 +292,7 @@ open_unit(struct inlines *inlines, struct unit *unit)
 	search_functions(inlines, unit, false);
 }
 
-static struct function *
+static Dwarf_Die *
 find_function(struct inlines *inlines, struct unit *unit, uint64_t address)
 {
 	if (!unit->opened)
@@ -352,6 +338,19 @@ list_inlined(struct inlines *inlines, struct body *body, Dwarf_Die *parent,
 		}
 		list_inlined(inlines, body, &die, index, depth + 1);
 	} while (next_sibling(&die));
+}
+
+static struct body *
+body_of(struct inlines *inlines, Dwarf_Die *function)
+{
+	struct body *body = &inlines->body;
+	if (inlines->body_of == function->addr)
+		return body;
+	body->inlined_count = 0;
+	body->range_count = 0;
+	inlines->body_of = function->addr;
+	list_inlined(inlines, body, function, NO_PARENT, 0);
+	return body;
 }
 
 /* The innermost inlined die that holds the address, or NO_PARENT. */
@@ -491,23 +490,18 @@ inlines_find(struct inlines *inlines, uint64_t address, bool only_outermost,
 	if (!range)
 		return 0;
 	struct unit *unit = &inlines->units[range->owner];
-	struct function *function = find_function(inlines, unit, address);
+	Dwarf_Die *function = find_function(inlines, unit, address);
 	const char *file;
 	int line;
 	size_t count = 0;
 	find_line(unit, address, &file, &line);
-	if (function && !function->body) {
-		function->body = memory_get(sizeof(*function->body));
-		list_inlined(inlines, function->body, &function->die, NO_PARENT,
-			     0);
-	}
 	if (function)
-		count = list_chain(unit, function->body, address, &file, &line,
-				   frames);
+		count = list_chain(unit, body_of(inlines, function), address,
+				   &file, &line, frames);
 	if (only_outermost)
 		count = 0;
 	frames[count] = (struct inline_frame){ .file = file, .line = line };
 	if (function)
-		describe(&function->die, &frames[count]);
+		describe(function, &frames[count]);
 	return function || file ? count + 1 : 0;
 }

@@ -3,9 +3,9 @@
  * inlines.h - DWARF: the functions, files and lines at an address.
  *
  * DWARF 2 to 5, split (.dwo) and compressed sections, supplementary files,
- * read with libdw. A compile unit is looked into when the first address falls
- * in it, a function when the first address falls in that; both are then
- * indexed, so that many addresses cost little more than the DWARF they touch.
+ * read with libdw. A compile unit is indexed when the first address falls in
+ * it; the last function looked into is remembered, so that addresses in
+ * ascending order cost little more than the DWARF they touch.
  */
 #ifndef HEAPAGENT_INLINES_H
 #define HEAPAGENT_INLINES_H

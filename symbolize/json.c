@@ -56,5 +56,5 @@ json_number(FILE *out, double value)
 	else if (value == floor(value) && fabs(value) < 0x1p53)
 		fprintf(out, "%.0f", value);
 	else
-		fprintf(out, "%.6g", value);
+		fprintf(out, "%.10g", value);
 }

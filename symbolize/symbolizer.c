@@ -202,6 +202,37 @@ resolve(struct symbolizer *symbolizer, struct pb_location *location)
 		symbolizer->counts->unresolved++;
 }
 
+static int
+compare_locations(const void *a, const void *b)
+{
+	const struct pb_location *x = *(struct pb_location *const *)a;
+	const struct pb_location *y = *(struct pb_location *const *)b;
+	if (x->mapping_id != y->mapping_id)
+		return x->mapping_id < y->mapping_id ? -1 : 1;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/*
+ * The locations without names, by file and address: each function is looked
+ * into once then, and need not be remembered.
+ */
+static struct pb_location **
+bare_locations(const struct profile *profile, size_t *count)
+{
+	const struct pb_profile *pb = profile->pb;
+	struct pb_location **bare =
+		memory_get(pb->n_location * sizeof(struct pb_location *));
+	for (size_t i = 0; i < pb->n_location; i++)
+		if (!pb->location[i]->n_line)
+			bare[(*count)++] = pb->location[i];
+	if (*count)
+		qsort(bare, *count, sizeof(struct pb_location *),
+		      compare_locations);
+	return bare;
+}
+
 void
 symbolizer_run(struct profile *profile,
 	       const struct symbolizer_options *options,
@@ -216,12 +247,10 @@ symbolizer_run(struct profile *profile,
 		.names = table_new(),
 	};
 	*counts = (struct symbolizer_counts){ .locations = 0 };
-	for (size_t i = 0; i < profile->pb->n_location; i++) {
-		if (profile->pb->location[i]->n_line)
-			continue;
-		counts->locations++;
-		resolve(&symbolizer, profile->pb->location[i]);
-	}
+	struct pb_location **bare = bare_locations(profile, &counts->locations);
+	for (size_t i = 0; i < counts->locations; i++)
+		resolve(&symbolizer, bare[i]);
+	free(bare);
 	for (size_t i = 0; i < symbolizer.object_count; i++)
 		object_close(symbolizer.objects[i]);
 	free(symbolizer.objects);

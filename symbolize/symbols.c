@@ -20,6 +20,7 @@ struct symbol {
 	uint64_t reach; /* greatest end up to here */
 	const char *name;
 	uint64_t limit; /* end of its section: no symbol reaches further */
+	size_t order;	/* of arrival */
 	int rank;	/* of its binding, the higher the better */
 };
 
@@ -98,13 +99,15 @@ add_table(struct symbols *symbols, Elf *elf, Elf_Scn *section,
 		if (!name || !*name || *name == '$' || *name == '.')
 			continue;
 		memory_grow(symbols->items, symbols->count, symbols->capacity);
-		symbols->items[symbols->count++] = (struct symbol){
+		symbols->items[symbols->count] = (struct symbol){
 			.start = symbol.st_value + bias,
 			.end = symbol.st_value + bias + symbol.st_size,
 			.limit = section_end(elf, &symbol) + bias,
 			.name = name,
+			.order = symbols->count,
 			.rank = rank_of(&symbol),
 		};
+		symbols->count++;
 	}
 }
 
@@ -135,7 +138,8 @@ compare(const void *a, const void *b)
 		return x->rank < y->rank ? -1 : 1;
 	if (x->end != y->end)
 		return x->end > y->end ? -1 : 1;
-	return -strcmp(x->name, y->name);
+	/* Of aliases the first, as with elfutils. */
+	return x->order > y->order ? -1 : 1;
 }
 
 static void

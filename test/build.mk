@@ -72,3 +72,4 @@ $(B)/test/stress/%: test/stress/%.c $$(call link_of,test/stress/$$*.c) Makefile
 
 include test/tools/build.mk
 include test/bench/build.mk
+include test/fuzz/build.mk

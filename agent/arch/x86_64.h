@@ -60,6 +60,22 @@ arch_countdown(uint64_t *countdown, size_t size)
 	return borrowed;
 }
 
+/*
+ * True if the byte at base + index is not 0: one comparison in memory, where
+ * the compiler makes a load and a test of an atomic one. A relaxed load. [any]
+ */
+static inline bool
+arch_byte_is_set(uintptr_t base, uint32_t index)
+{
+	bool is_set;
+
+	__asm__("cmpb $0, (%[base],%[index])"
+		: "=@ccnz"(is_set)
+		: [base] "r"(base), [index] "r"((uintptr_t)index),
+		  "m"(*(const uint8_t *)(base + index)));
+	return is_set;
+}
+
 static inline void
 arch_relax(void)
 {

@@ -58,24 +58,40 @@ kib_of(const char *line, const char *field)
 }
 
 /*
- * Adds up over the mappings. The library's zeroed data is a mapping without a
- * name right behind the library's own. The region is known by its name, or,
- * where the kernel keeps no names (CONFIG_ANON_VMA_NAME), by what only it has:
- * neither swap accounting nor huge pages (VmFlags nr, nh).
+ * True if the mapping is the library's: of its file, or its zeroed data, which
+ * has no name and begins where the last mapping of the file ends. *end is that
+ * end, or 0.
+ */
+static bool
+is_library(const char *mapping, unsigned long *end)
+{
+	char *after;
+	unsigned long start = strtoul(mapping, &after, 16);
+	bool is_file = strstr(mapping, "libheapagent.so") != NULL;
+	bool is_data = start == *end && strpbrk(mapping, "/[") == NULL;
+
+	*end = is_file ? strtoul(after + 1, NULL, 16) : 0;
+	return is_file || is_data;
+}
+
+/*
+ * Adds up over the mappings. The region is known by its name, or, where the
+ * kernel keeps no names (CONFIG_ANON_VMA_NAME), by what only it has: neither
+ * swap accounting nor huge pages (VmFlags nr, nh).
  */
 static void
 add_up(char *text, long *region_kib, long *library_kib)
 {
 	bool library = false, region = false;
 	long resident_kib = 0, dirty_kib = 0;
+	unsigned long end = 0;
 
 	for (char *next; *text != '\0'; text = next) {
 		next = text + strcspn(text, "\n");
 		if (*next != '\0')
 			*next++ = '\0';
 		if (is_mapping(text)) {
-			library = strstr(text, "libheapagent.so") ||
-				  (library && !strpbrk(text, "/["));
+			library = is_library(text, &end);
 			region = strstr(text, "[anon:heapagent]");
 		}
 		resident_kib += kib_of(text, "Rss:");

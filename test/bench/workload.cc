@@ -13,7 +13,8 @@ template <int N> struct Chain : Chain<N - 1> {
 	std::array<char, N> data;
 	std::map<std::string, std::vector<std::array<char, N>>> index;
 };
-template <> struct Chain<0> {};
+template <> struct Chain<0> {
+};
 
 template <typename... T>
 auto

@@ -278,6 +278,10 @@ threads_are_named() {
 	[ "$(files)" = 9 ]
 }
 
+@test "a forked child does not wait for its parent's dump" {
+	case_passes children_end
+}
+
 @test "HEAPAGENT_CHILDREN=0: the signal ends a forked child as without us" {
 	export HEAPAGENT_CHILDREN=0
 	run -1 timeout 60 env LD_PRELOAD="$AGENT" "$PROG/dump_host" forks
@@ -335,6 +339,14 @@ threads_are_named() {
 	wait_for 10 complete 2
 	[ "$(cat "$HEAPAGENT_DIR"/*.0001.heap.pb.gz)" = mine ]
 	[ "$(files -name '*.0002.*')" = 3 ]
+}
+
+@test "a host under valgrind, which knows no such children" {
+	command -v valgrind >/dev/null || skip "valgrind is not installed"
+	run -0 timeout 100 env LD_PRELOAD="$AGENT" valgrind -q --tool=none \
+		"$PROG/dump_host" unchanged
+	[ "$(files)" = 3 ]
+	[ "$(counter_of dumps_in_handler)" = 1 ]
 }
 
 # --- when the files cannot be written

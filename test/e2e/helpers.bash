@@ -59,23 +59,18 @@ counter() {
 	"$DECODE" "$1" | sed -n "s/^comment \(.* \)\{0,1\}$2=\([0-9]*\).*/\2/p"
 }
 
-# stacks FILE [BINARY]: each sample on a line of its own: its values and
+# stacks FILE [BINARY [FILE...]]: each sample on a line of its own: its values and
 # labels, then its frames from the innermost on, each after a `|`; those in
 # BINARY with the name of their function (not of one inlined in it).
 stacks() {
-	local decoded=$BATS_TEST_TMPDIR/decoded
-	"$DECODE" "$1" >"$decoded"
-	{
-		[ -z "${2:-}" ] || awk -v binary="$2+" '
-			$1 == "frame" && index($4, binary) == 1 {
-				print substr($4, length(binary) + 1)
-			}' "$decoded" | sort -u | while read -r offset; do
-			echo "name $2+$offset $(addr2line -fie "$2" \
-				"$offset" | tail -n 2 | head -n 1)"
-		done
-		cat "$decoded"
-	} | awk '
-		$1 == "name" { name[$2] = " " $3 }
+	local decoded=$BATS_TEST_TMPDIR/decoded names=/dev/null
+	"$DECODE" "$1" "${@:3}" >"$decoded"
+	if [ -n "${2:-}" ]; then
+		names=$BATS_TEST_TMPDIR/names.$(basename "$2")
+		name_offsets "$2" "$names" <"$decoded"
+	fi
+	awk -v binary="${2:-}+" '
+		FILENAME != ARGV[2] { name[binary $1] = " " $2; next }
 		$1 == "sample" { printf "%s%s", end, $0; end = "\n" }
 		$1 == "frame" {
 			printf " |"
@@ -83,7 +78,21 @@ stacks() {
 				printf " %s", $i
 			printf "%s", name[$4]
 		}
-		END { printf "%s", end }'
+		END { printf "%s", end }' "$names" "$decoded"
+}
+
+# name_offsets BINARY NAMES: adds to the file NAMES the offsets in BINARY that
+# the decoded profile on stdin has and NAMES has not, each with its function.
+name_offsets() {
+	touch "$2"
+	awk -v binary="$1+" '$1 == "frame" && index($4, binary) == 1 {
+			print substr($4, length(binary) + 1)
+		}' | sort -u | join -v 1 - <(sort "$2") >"$2.new"
+	# Of functions inlined in each other the last is the one that was called.
+	addr2line -fiae "$1" <"$2.new" | awk '
+		/^0x/ { if (NR > 1) print name; n = 0; next }
+		n++ % 2 == 0 { name = $1 }
+		END { if (NR > 0) print name }' | paste -d' ' "$2.new" - >>"$2"
 }
 
 # total TYPE: adds up a sample type over what stacks() printed.

@@ -7,35 +7,56 @@ load helpers
 # --- row 12
 
 @test "forks while three threads allocate; the children allocate and dump" {
-	oracle "$PROG/fork_storm" 32
+	oracle "$PROG/fork_storm" 64
 	# Each eighth has a child of its own, whose status it adds.
-	[ "$(cat "$BATS_TEST_TMPDIR/out")" = $((28 * 3 + 4 * 5)) ]
-	children=0 grandchildren=0
-	for heap in "$HEAPAGENT_DIR"/*.0001.heap.pb.gz; do
-		stacks "$heap" "$PROG/fork_storm" >"$BATS_TEST_TMPDIR/stacks"
-		case $(with ' child_take ' inuse_space) in
-		$((7 * 1234))) children=$((children + 1)) ;;
-		$((9 * 1234))) grandchildren=$((grandchildren + 1)) ;;
-		# The process that forked, when it was asked.
-		0) ;;
-		*) false ;;
-		esac
-	done
-	[ "$children" -eq 32 ]
-	[ "$grandchildren" -eq 4 ]
+	[ "$(cat "$BATS_TEST_TMPDIR/out")" = $((56 * 3 + 8 * 5)) ]
+	# The first dump of each; the forking process itself may have one, too.
+	heaps=("$HEAPAGENT_DIR"/*.0001.heap.pb.gz)
+	stacks "${heaps[0]}" "$PROG/fork_storm" "${heaps[@]:1}" \
+		>"$BATS_TEST_TMPDIR/stacks"
+	[ "$(with ' child_take ' inuse_space)" -eq \
+		$(((64 * 7 + 8 * 9) * 1234)) ]
+	[ "$(grep -c ' inuse_objects=7 .* child_take ' \
+		"$BATS_TEST_TMPDIR/stacks")" -ge 64 ]
 	# A child's threads profile has its only thread.
 	for threads in "$HEAPAGENT_DIR"/*.0001.threads.pb.gz; do
 		stacks "$threads" | total threads
 	done | sort | uniq -c >"$BATS_TEST_TMPDIR/counts"
-	[ "$(awk '$2 == 1 { print $1 }' "$BATS_TEST_TMPDIR/counts")" -ge 36 ]
+	[ "$(awk '$2 == 1 { print $1 }' "$BATS_TEST_TMPDIR/counts")" -ge 72 ]
+}
+
+@test "a fork after each locked instruction of another thread's sample" {
+	HEAPAGENT_RATE=1 "$PROG/fork_step" "$AGENT" "$PROG/lib/plain.so" \
+		fork 160
+	nothing_but_dumps
+	heaps=("$HEAPAGENT_DIR"/*.0001.heap.pb.gz)
+	[ "${#heaps[@]}" -eq 160 ]
+	stacks "${heaps[0]}" "$PROG/fork_step" "${heaps[@]:1}" \
+		>"$BATS_TEST_TMPDIR/stacks"
+	[ "$(with ' child_take ' inuse_space)" -eq $((160 * 5 * 777)) ]
+	[ "$(with ' child \| ' alloc_objects)" -eq $((160 * 605)) ]
+}
+
+@test "a dump after each locked instruction of another thread's sample" {
+	HEAPAGENT_RATE=1 "$PROG/fork_step" "$AGENT" "$PROG/lib/plain.so" \
+		dump 60
+	nothing_but_dumps
+	profiles=("$HEAPAGENT_DIR"/*.threads.pb.gz)
+	# Requests may be merged. Each dump has both threads, and says that the
+	# one which we hold by ptrace gave no stack.
+	[ "${#profiles[@]}" -ge 20 ]
+	stacks "${profiles[0]}" "" "${profiles[@]:1}" \
+		>"$BATS_TEST_TMPDIR/stacks"
+	[ "$(with . threads)" -eq $((2 * ${#profiles[@]})) ]
+	[ "$(with 'not answering' threads)" -eq "${#profiles[@]}" ]
 }
 
 # --- row 13
 
 @test "system, popen, posix_spawn, vfork and fork with exec in a loop" {
-	HEAPAGENT_AT_EXIT=0 oracle "$PROG/spawn" 12
+	HEAPAGENT_AT_EXIT=0 oracle -i 5 "$PROG/spawn" 12
 	[ "$(paste -sd' ' "$BATS_TEST_TMPDIR/out")" = "48 60 72 84 96 108" ]
-	[ "$asked" -ge 3 ]
+	[ "$asked" -ge 1 ]
 	for heap in "$HEAPAGENT_DIR"/spawn.*.heap.pb.gz; do
 		[ "$(counter "$heap" dumps_faulted)" = 0 ]
 	done

@@ -71,3 +71,60 @@ no_dump_by_signal() {
 	[ "$status" -eq 140 ]
 	[ -z "$(ls "$HEAPAGENT_DIR")" ]
 }
+
+@test "nginx replaces its binary when SIGUSR2 comes, and writes no dump" {
+	local dir=$BATS_TEST_TMPDIR port=$((20000 + RANDOM % 20000)) old new
+	mkdir -p "$dir/logs"
+	cat >"$dir/nginx.conf" <<-END
+		pid $dir/nginx.pid;
+		worker_processes 1;
+		error_log $dir/logs/error.log;
+		events {}
+		http {
+			access_log off;
+			client_body_temp_path $dir/logs;
+			proxy_temp_path $dir/logs;
+			fastcgi_temp_path $dir/logs;
+			uwsgi_temp_path $dir/logs;
+			scgi_temp_path $dir/logs;
+			server {
+				listen 127.0.0.1:$port;
+				location / { return 200 "hello"; }
+			}
+		}
+	END
+	HEAPAGENT_RATE=1 preloaded "$(command -v nginx)" -c "$dir/nginx.conf" -p "$dir" \
+		</dev/null >"$dir/out" 2>&1 3>&-
+	wait_for 20 test -s "$dir/nginx.pid"
+	old=$(cat "$dir/nginx.pid")
+	wait_for 20 answers "$port"
+	kill -USR2 "$old"
+	wait_for 20 test -s "$dir/nginx.pid.oldbin"
+	wait_for 20 test -s "$dir/nginx.pid"
+	new=$(cat "$dir/nginx.pid")
+	[ "$(cat "$dir/nginx.pid.oldbin")" = "$old" ]
+	[ "$new" != "$old" ]
+	kill -QUIT "$old"
+	wait_for 20 gone "$old"
+	answers "$port"
+	kill -QUIT "$new"
+	wait_for 20 gone "$new"
+	[ -z "$(ls -A "$HEAPAGENT_DIR")" ]
+}
+
+teardown() {
+	local file
+	for file in "$BATS_TEST_TMPDIR"/nginx.pid*; do
+		[ ! -s "$file" ] || kill -TERM "$(cat "$file")" || true
+	done
+}
+
+answers() {
+	[ "$(exec 4<>"/dev/tcp/127.0.0.1/$1" &&
+		printf 'GET / HTTP/1.0\r\n\r\n' >&4 &&
+		timeout 5 tail -n 1 <&4)" = hello ]
+} 2>/dev/null
+
+gone() {
+	! kill -0 "$1" 2>/dev/null
+}

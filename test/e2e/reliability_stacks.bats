@@ -134,5 +134,5 @@ damage() {
 	# With a little more the samples are there, too.
 	oracle -i 0 "$PROG/small_stacks" handlers 2048
 	exit_stacks "$PROG/small_stacks"
-	[ "$(with ' on_signal .*use_small_alternate_stack' alloc_objects)" = 200 ]
+	[ "$(with ' on_signal \| .* main \|' alloc_objects)" = 200 ]
 }

@@ -124,6 +124,29 @@ forks(void)
 	return 0;
 }
 
+/* Its children end while its dumps run: they do not wait for these. */
+static int
+children_end(void)
+{
+	for (int i = 0; i < 50; i++) {
+		struct timespec begin, end;
+		int status;
+		pid_t pid;
+
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		ask();
+		pid = fork();
+		if (pid == 0)
+			exit(3);
+		CHECK(waitpid(pid, &status, 0) == pid);
+		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		/* The agent waits 10 s for a dump of its own process. */
+		CHECK(end.tv_sec - begin.tv_sec < 8);
+	}
+	return 0;
+}
+
 /* Orphans come back to it: it must not find one it does not know. */
 static int
 subreaper(void)
@@ -308,6 +331,7 @@ static const struct {
 	{ "blocked", blocked },
 	{ "own", own },
 	{ "forks", forks },
+	{ "children_end", children_end },
 	{ "subreaper", subreaper },
 	{ "new_pid_namespace", new_pid_namespace },
 	{ "reaps_all", reaps_all },

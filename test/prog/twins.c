@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static uintptr_t
+static __attribute__((noinline)) uintptr_t
 visit(const char *path, size_t size)
 {
 	void *handle = dlopen(path, RTLD_NOW);

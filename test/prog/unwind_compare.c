@@ -5,8 +5,9 @@
  * Every UNWIND_COMPARE_US microseconds of processor time (if that is set), and
  * from there at each of the next UNWIND_COMPARE_BURST instructions, and at
  * every instruction of a program that sets its own trap flag, both walk the
- * interrupted stack. At exit the file that UNWIND_COMPARE_OUT names gets a
- * summary line and one line for each place where the two first differ.
+ * interrupted stack, UNWIND_COMPARE_WALKS times at most. At exit the file that
+ * UNWIND_COMPARE_OUT names gets a summary line and one line for each place
+ * where the two first differ.
  *
  * LINK: unwind row_cache cfi cfi_program cfi_expression modules loader
  * LINK: elf_image executable span region counters sys
@@ -65,7 +66,7 @@ static uint64_t ours[FRAMES], theirs[FRAMES];
 static _Thread_local struct span own;
 static _Thread_local unsigned burst;
 static unsigned burst_max;
-static unsigned long walks_max = 100000;
+static unsigned long walks_max;
 static int busy;
 static int process;
 
@@ -284,6 +285,14 @@ load(void)
 	       LOOK_UP(handle, unw_is_signal_frame, &lib.is_signal);
 }
 
+static unsigned
+number_of(const char *name, unsigned otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? (unsigned)atoi(value) : otherwise;
+}
+
 __attribute__((constructor)) static void
 init(void)
 {
@@ -299,9 +308,8 @@ init(void)
 	/* A step inside the handler, where SIGTRAP is blocked, would kill. */
 	sigfillset(&action.sa_mask);
 	process = getpid();
-	burst_max = getenv("UNWIND_COMPARE_BURST")
-			    ? (unsigned)atoi(getenv("UNWIND_COMPARE_BURST"))
-			    : 0;
+	burst_max = number_of("UNWIND_COMPARE_BURST", 0);
+	walks_max = number_of("UNWIND_COMPARE_WALKS", 100000);
 	(void)atexit(report);
 	(void)sigaction(SIGTRAP, &action, NULL);
 	if (interval == NULL)

@@ -105,6 +105,11 @@ location(const char *frame)
 		location->line = memory_get(sizeof(line));
 		location->line[0] = line;
 		location->n_line = 1;
+		/* A place in the main program, with no address. */
+		if (made.pb->n_mapping) {
+			location->mapping_id = 1;
+			made.pb->mapping[0]->has_functions = true;
+		}
 	} else {
 		location->mapping_id = strtoull(frame, &rest, 0);
 		location->address = strtoull(rest + 1, NULL, 0);

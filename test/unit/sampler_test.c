@@ -186,11 +186,33 @@ reseeding_keeps_the_due_sample(void **state)
 	assert_true(thread.random != random);
 }
 
+/* Forked children of one parent sample at points of their own. */
+static void
+forked_children_differ(void **state)
+{
+	uint64_t starts[3];
+
+	(void)state;
+	for (unsigned pid = 0; pid < 3; pid++) {
+		struct thread thread = { 0 };
+
+		sampler_fork_child(1, 1000 + pid);
+		assert_true(allocate(&thread, 100));
+		starts[pid] = thread.random;
+	}
+	assert_true(starts[0] != starts[1]);
+	assert_true(starts[1] != starts[2]);
+	assert_true(starts[0] != starts[2]);
+	sampler_fork_child(0, 1003);
+	assert_int_equal(sampler_rate_bytes, 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_from_before_the_start),
+		cmocka_unit_test(forked_children_differ),
 		cmocka_unit_test(weight_equals_libm),
 		cmocka_unit_test(weight_edges),
 		cmocka_unit_test(gaps_are_exponential),

@@ -179,6 +179,232 @@ test_stops_at_max(void **state)
 	assert_string_equal(name_of(2), "chain_b");
 }
 
+/* Has no CFI and keeps a frame pointer, as JIT-compiled code does. */
+static const unsigned char jit_code[] = {
+	0x55,		  /* push %rbp */
+	0x48, 0x89, 0xe5, /* mov %rsp, %rbp */
+	0xff, 0xd7,	  /* call *%rdi */
+	0x5d,		  /* pop %rbp */
+	0xc3,		  /* ret */
+};
+
+static void (*jit)(void (*)(void));
+
+static void
+make_jit(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(page, MAP_FAILED);
+	memcpy(page, jit_code, sizeof(jit_code));
+	memcpy(&jit, &page, sizeof(page));
+}
+
+__attribute__((noinline, optimize("no-omit-frame-pointer"))) void
+calls_jit(void);
+__attribute__((noinline, optimize("no-omit-frame-pointer"))) void
+calls_jit(void)
+{
+	jit(walk_here);
+	__asm__ volatile("" ::: "memory");
+}
+
+static void
+test_code_of_no_module(void **state)
+{
+	uintptr_t page;
+
+	(void)state;
+	make_jit();
+	memcpy(&page, &jit, sizeof(page));
+	calls_jit();
+	assert_int_equal(trace.end, UNWIND_COMPLETE);
+	/* The call's last byte, by its plain address. */
+	assert_int_equal(trace.frames[1], page + 5);
+	assert_string_equal(name_of(2), "calls_jit");
+	assert_true(index_of("main") > 2);
+	munmap((void *)page, 4096);
+}
+
+static void
+handler(int signal)
+{
+	(void)signal;
+	walk_here();
+}
+
+__attribute__((noinline)) void raises(int signal);
+__attribute__((noinline)) void
+raises(int signal)
+{
+	raise(signal);
+	__asm__ volatile("" ::: "memory");
+}
+
+static void
+test_through_a_signal(void **state)
+{
+	static char room[1 << 16];
+	stack_t other = { .ss_sp = room, .ss_size = sizeof(room) };
+	struct sigaction action = { .sa_handler = handler };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		action.sa_flags = i ? SA_ONSTACK : 0;
+		assert_int_equal(sigaltstack(&other, NULL), 0);
+		assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+		raises(SIGUSR1);
+		assert_int_equal(trace.end, UNWIND_COMPLETE);
+		assert_true(index_of("raises") > 2);
+		assert_true(index_of("main") > index_of("raises"));
+	}
+}
+
+static ucontext_t here, there;
+
+static void
+coroutine(void)
+{
+	volatile int x = 0;
+
+	chain_c(&x);
+	swapcontext(&there, &here);
+}
+
+/* Ends at a page that cannot be touched: a read past it would fault. */
+static void
+test_coroutine_below_a_guard(void **state)
+{
+	const size_t size = 64 << 10;
+	char *stack = mmap(NULL, size + 4096, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(stack, MAP_FAILED);
+	assert_return_code(mprotect(stack + size, 4096, PROT_NONE), 0);
+	assert_int_equal(getcontext(&there), 0);
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = size;
+	there.uc_link = &here;
+	makecontext(&there, coroutine, 0);
+	assert_int_equal(swapcontext(&here, &there), 0);
+	munmap(stack, size + 4096);
+	assert_int_equal(trace.end, UNWIND_COMPLETE);
+	assert_string_equal(name_of(3), "chain_c");
+	/* coroutine() itself and where makecontext() lets it return to. */
+	assert_int_equal(trace.count, 6);
+}
+
+static void
+test_registers_that_lead_nowhere(void **state)
+{
+	uintptr_t code = (uintptr_t)&chain_a;
+	char *stack = mmap(NULL, 3 * 4096, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uintptr_t top = (uintptr_t)stack + 2 * 4096;
+	const uintptr_t sps[] = { 0,	   1,		8,
+				  4096,	   UINTPTR_MAX, (uintptr_t)stack,
+				  top - 8, top - 4,	top };
+
+	(void)state;
+	assert_ptr_not_equal(stack, MAP_FAILED);
+	assert_return_code(mprotect(stack + 4096, 4096, PROT_READ | PROT_WRITE),
+			   0);
+	for (size_t i = 0; i < sizeof(sps) / sizeof(sps[0]); i++) {
+		for (size_t j = 0; j < sizeof(sps) / sizeof(sps[0]); j++) {
+			walk_from(code, sps[i], sps[j], true);
+			assert_true(trace.count >= 1);
+			assert_true(frame_module(trace.frames[0]) != 0);
+			/* The page of zeros says return address 0: the end. */
+			if (trace.end == UNWIND_COMPLETE)
+				continue;
+			assert_int_equal(trace.end, UNWIND_TRUNCATED);
+			assert_int_equal(trace.frames[trace.count - 1],
+					 FRAME_TRUNCATED);
+		}
+	}
+	walk_from(0, top - 64, 0, true);
+	assert_int_equal(trace.end, UNWIND_TRUNCATED);
+	assert_int_equal(trace.count, 1);
+	assert_int_equal(trace.frames[0], FRAME_TRUNCATED);
+	munmap(stack, 3 * 4096);
+}
+
+/* A stack of random words: anything but a fault or a walk without end. */
+static void
+test_random_stacks(void **state)
+{
+	static uint64_t words[1024];
+	uint64_t random = 88172645463325252U;
+	uintptr_t libc = (uintptr_t)dlsym(RTLD_DEFAULT, "qsort") & ~0xfffffUL;
+
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		for (size_t i = 0; i < 1024; i++) {
+			random ^= random << 13;
+			random ^= random >> 7;
+			random ^= random << 17;
+			words[i] = random % 4 == 0 ? random
+				   : random % 4 == 1
+					   ? (uintptr_t)&words[random >> 54]
+					   : libc + (random >> 43);
+		}
+		walk_from(libc + (random >> 43), (uintptr_t)&words[8],
+			  (uintptr_t)&words[16], round % 2);
+		assert_in_range(trace.count, 1, FRAMES);
+	}
+}
+
+/* A close forgets the rows, and while one runs none is believed or kept. */
+static void
+test_while_closing(void **state)
+{
+	volatile int x = 0;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		modules_close_begin();
+		chain_c(&x);
+		assert_int_equal(trace.end, UNWIND_COMPLETE);
+		assert_string_equal(name_of(2), "chain_b");
+		modules_close_end();
+		chain_c(&x);
+		assert_string_equal(name_of(2), "chain_b");
+		assert_string_equal(name_of(trace.count - 1), "_start");
+	}
+}
+
+__attribute__((noinline, optimize("no-omit-frame-pointer"))) int
+with_fp(int depth);
+__attribute__((noinline, optimize("no-omit-frame-pointer"))) int
+with_fp(int depth)
+{
+	int r = 0;
+
+	if (depth > 0)
+		r = with_fp(depth - 1);
+	else
+		walk_from((uintptr_t) && label,
+			  (uintptr_t)__builtin_frame_address(0) - 8,
+			  (uintptr_t)__builtin_frame_address(0), true);
+label:
+	__asm__ volatile("" : "+r"(r));
+	return r + depth;
+}
+
+static void
+test_frame_pointers_only(void **state)
+{
+	(void)state;
+	method = UNWIND_FP;
+	with_fp(5);
+	method = UNWIND_CFI;
+	assert_true(trace.count >= 6);
+	for (unsigned i = 0; i < 6; i++)
+		assert_string_equal(name_of(i), "with_fp");
+}
+
 /* New modules, cold rows and warm ones: all that the tests before did. */
 static void
 test_stack_used(void **state)
@@ -205,6 +431,13 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_chain_of_calls),
 		cmocka_unit_test(test_stops_at_max),
+		cmocka_unit_test(test_code_of_no_module),
+		cmocka_unit_test(test_through_a_signal),
+		cmocka_unit_test(test_coroutine_below_a_guard),
+		cmocka_unit_test(test_registers_that_lead_nowhere),
+		cmocka_unit_test(test_random_stacks),
+		cmocka_unit_test(test_while_closing),
+		cmocka_unit_test(test_frame_pointers_only),
 		cmocka_unit_test(test_stack_used),
 	};
 

@@ -1,0 +1,269 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# views.bats - top, tree, peek, diff, flame, inuse and delta: the figures are
+# those of the profile, and those of go tool pprof.
+
+bats_require_minimum_version 1.5.0
+load helpers
+HEAPAGENT=$ROOT/build/heapagent
+MAKE=$ROOT/build/test/tools/profile_make
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	export HOME=$BATS_TEST_TMPDIR PPROF_TMPDIR=$BATS_TEST_TMPDIR
+	export HEAPAGENT_DIR=$BATS_TEST_TMPDIR/dumps
+	mkdir -p "$HEAPAGENT_DIR"
+	heap 1700000000000000000 500 50 >a.txt
+	"$MAKE" a.pb.gz <a.txt
+	# Later: more of alpha's small blocks, fewer of beta's large ones.
+	heap 1700000010500000000 500000 20 >b.txt
+	"$MAKE" b.pb.gz <b.txt
+}
+
+# heap TIME ALPHAS BETAS: main calls alpha, which allocates 64 bytes a time,
+# calls beta for a megabyte, and itself once more for a template's 4 KiB.
+heap() {
+	cat <<-END
+		type alloc_objects count
+		type alloc_space bytes
+		type inuse_objects count
+		type inuse_space bytes
+		default inuse_space
+		period 524288 space bytes
+		time $1
+		comment made by views.bats
+		mapping 0x1000 0x2000 0x1000 /opt/app -
+		function alpha a.c 10
+		function beta b.c 20
+		function main main.c 1
+		function _ZN3foo3barIiEEvT_ foo.cc 4
+		sample 64 600000,38400000,$2,$(($2 * 64)) f1:11 f3:4
+		sample 1048576 100,104857600,$3,$(($3 * 1048576)) f2:21 f1:12 f3:4
+		sample 4096 3000,12288000,1000,4096000 f4:21 f1:12 f1:13 f3:4
+		sample 128 10,1280,0,0 1:0x1234 f3:9
+	END
+}
+
+# json FILE.json EXPRESSION: of the parsed document d, in Python.
+json() {
+	python3 -c "import json, sys; d = json.load(open(sys.argv[1]))
+f = {x['name']: x for x in d.get('functions', [])}
+print($2)" "$1"
+}
+
+# With pprof's rounding undone: its values, in bytes, and names.
+pprof_top() {
+	go tool pprof -top -nodefraction=0 -nodecount=100000 -unit=B -sample_index="$2" "$1" 2>/dev/null |
+		awk 'seen { sub(/B$/, "", $1); sub(/B$/, "", $4); print $1, $4, $6 }
+			$1 == "flat" { seen = 1 }' | sort
+}
+
+our_top() {
+	"$HEAPAGENT" top --json --nodecount 0 --sample_index="$2" "$1" >top.json
+	json top.json '"\n".join("%d %d %s" % (x["flat"], x["cum"],
+		x["name"]) for x in d["functions"])' | sort
+}
+
+@test "top has the figures of go tool pprof -top" {
+	for type in inuse_space inuse_objects alloc_space alloc_objects; do
+		pprof_top a.pb.gz $type | grep -v 0x | grep -v '\[app\]' >pprof
+		our_top a.pb.gz $type | grep -v '^0 0 ' | grep -v app+ >ours
+		diff pprof ours
+		[ "$(wc -l <ours)" -ge 4 ]
+	done
+}
+
+@test "top reads as it should" {
+	run "$HEAPAGENT" top a.pb.gz
+	[ "$status" -eq 0 ]
+	[[ $output == *"File: app"*"Type: inuse_space"* ]]
+	[[ $output == *"of 53.9 MiB ±5.8 % in total"* ]]
+	[[ $output == *"50.0 MiB ±5.6 %  92.7 %  92.7 %"*"beta"* ]]
+	[[ $output == *"foo::bar"* ]]
+	[[ $output != *$'\033'* ]]
+	run "$HEAPAGENT" top --full-names a.pb.gz
+	[[ $output == *"void foo::bar<int>(int)"* ]]
+	run "$HEAPAGENT" top --alloc_objects -cum -nodecount=2 a.pb.gz
+	[ "${#lines[@]}" -eq 8 ]
+	[[ ${lines[6]} == *main ]]
+	[[ ${lines[7]} == *alpha ]]
+	# What has no name is told by its place in its file.
+	run "$HEAPAGENT" top --alloc_space a.pb.gz
+	[[ $output == *"app+0x1234"* ]]
+}
+
+@test "the standard error is that of Poisson sampling" {
+	"$HEAPAGENT" top --json a.pb.gz >a.json
+	# 50 blocks of 1 MiB at 512 KiB: sqrt(50 / (exp(2) - 1)) of them.
+	[ "$(json a.json 'round(f["beta"]["flat_standard_error"])')" = \
+		"$(python3 -c 'import math
+print(round(math.sqrt(50 / (math.exp(2) - 1)) * 1048576))')" ]
+	# At a rate of 1 there is none.
+	sed 's/^period .*/period 1 space bytes/' a.txt | "$MAKE" exact.pb.gz
+	run "$HEAPAGENT" top exact.pb.gz
+	[[ $output != *±* ]]
+}
+
+@test "--focus and --ignore take functions and files" {
+	"$HEAPAGENT" top --json --focus '^beta$' a.pb.gz >a.json
+	[ "$(json a.json 'sorted(f)')" = "['alpha', 'beta', 'main']" ]
+	[ "$(json a.json 'f["main"]["cum"]')" = 52428800 ]
+	[ "$(json a.json 'd["total"]')" = 56556800 ]
+	"$HEAPAGENT" top --json --focus 'b\.c' a.pb.gz >b.json
+	cmp a.json b.json
+	"$HEAPAGENT" top --json --ignore 'beta|foo' a.pb.gz >a.json
+	[ "$(json a.json 'f["main"]["cum"]')" = 32000 ]
+}
+
+@test "recursion counts once" {
+	"$HEAPAGENT" tree --json a.pb.gz >a.json
+	[ "$(json a.json 'f["alpha"]["cum"]')" = 56556800 ]
+	[ "$(json a.json '[(x["name"], x["value"])
+		for x in f["alpha"]["callees"]]')" = \
+		"[('beta', 52428800), ('alpha', 4096000), ('foo::bar', 4096000)]" ]
+	[ "$(json a.json '[(x["name"], x["value"])
+		for x in f["beta"]["callers"]]')" = "[('alpha', 52428800)]" ]
+}
+
+@test "peek shows the functions that match, in pprof's form" {
+	run "$HEAPAGENT" peek '^beta$' a.pb.gz
+	[ "$status" -eq 0 ]
+	[[ $output == *"|   alpha"*"| beta"* ]]
+	[[ $output != *main* ]]
+	run "$HEAPAGENT" peek nothing a.pb.gz
+	[ "$status" -eq 1 ]
+}
+
+@test "diff shows what grew and what shrank" {
+	"$HEAPAGENT" diff --json a.pb.gz b.pb.gz >d.json
+	[ "$(json d.json 'f["alpha"]["flat"]')" = 31968000 ]
+	[ "$(json d.json 'f["beta"]["flat"]')" = -31457280 ]
+	[ "$(json d.json 'f["main"]["cum"]')" = 510720 ]
+	[ "$(json d.json '"foo::bar" in f')" = False ]
+	run "$HEAPAGENT" diff a.pb.gz b.pb.gz
+	[[ $output == *"+30.5 MiB"*"-30.0 MiB"* ]]
+	run "$HEAPAGENT" diff a.pb.gz a.pb.gz
+	[[ $output != *alpha* ]]
+}
+
+@test "inuse: allocation columns dropped, empty samples gone" {
+	"$HEAPAGENT" inuse a.pb.gz
+	"$DECODE" a.inuse.pb.gz >got || "$DECODE" a.inuse.pb.gz
+	[ "$(grep -c ^sample_type got)" -eq 2 ]
+	[ "$(grep -c '^sample ' got)" -eq 3 ]
+	run ! grep -q 0x1234 got
+	grep -q "^comment made by views.bats" got
+	diff <(our_top a.pb.gz inuse_space | grep -v '^0 0') \
+		<(our_top a.inuse.pb.gz inuse_space)
+}
+
+@test "delta: allocations between two dumps" {
+	sed -e 's/^sample 64 600000,38400000/sample 65 600200,38413000/' \
+		-e 's/^time .*/time 1700000010500000000/' a.txt |
+		"$MAKE" later.pb.gz
+	run "$HEAPAGENT" delta a.pb.gz later.pb.gz -o d.pb.gz
+	[[ $output == "d.pb.gz: 1 samples in 10.5 s" ]]
+	go tool pprof -raw d.pb.gz 2>/dev/null >raw
+	grep -q 'Duration: 10.5' raw
+	grep -q '^ *200 *13000: ' raw
+	grep -q 'alloc_objects/count alloc_space/bytes' raw
+	run ! grep -q inuse raw
+	run "$HEAPAGENT" delta later.pb.gz a.pb.gz -o e.pb.gz
+	[ "$status" -eq 1 ]
+	[[ $output == *"older"* ]]
+	sed 's/^sample 128 10,1280/sample 128 9,1152/' b.txt | "$MAKE" other.pb.gz
+	run "$HEAPAGENT" delta a.pb.gz other.pb.gz -o e.pb.gz
+	[ "$status" -eq 1 ]
+	[[ $output == *"not of one process"* ]]
+	[ ! -e e.pb.gz ]
+}
+
+# The data of a page that flame wrote, as JSON.
+page_data() {
+	sed -n '/<script type="application\/json"/,/<\/script>/p' "$1" |
+		sed -e '1s/^[^{]*//' -e '$d'
+}
+
+@test "flame: one page with every figure, and nothing from elsewhere" {
+	"$HEAPAGENT" flame a.pb.gz -o a.html
+	run ! grep -Eq 'https?:|src=|@import|url\(|@@' a.html
+	page_data a.html >a.json
+	[ "$(json a.json '[t["name"] for t in d["types"]][d["default_type"]]')" \
+		= inuse_space ]
+	[ "$(json a.json 'd["values"][3]')" = 56556800 ]
+	[ "$(json a.json '[d["values"][4 * i + 3] for i, n
+		in enumerate(d["name_of"]) if d["names"][n] == "beta"]')" = \
+		"[52428800]" ]
+	"$HEAPAGENT" flame --diff a.pb.gz b.pb.gz -o d.html
+	page_data d.html >d.json
+	[ "$(json d.json 'd["diff"], d["values"][3] - d["base_values"][3]')" = \
+		"True 510720" ]
+	# Names from a profile stay text.
+	sed 's|function beta|function </script><script>alert(1)</script>|' a.txt |
+		"$MAKE" evil.pb.gz
+	"$HEAPAGENT" flame evil.pb.gz -o evil.html
+	[ "$(grep -c '<script>alert' evil.html)" -eq 0 ]
+}
+
+# dom PAGE[#VIEW]: the page after its script ran, in Chromium.
+dom() {
+	timeout 60 chromium --headless --no-sandbox --disable-gpu \
+		--disable-quic --no-first-run --disable-background-networking \
+		--disable-component-update --disable-sync \
+		--user-data-dir="$BATS_TEST_TMPDIR/chromium" \
+		--window-size=1200,800 --virtual-time-budget=2000 \
+		--dump-dom "file://$PWD/$1" 2>/dev/null
+}
+
+@test "flame in Chromium: frames, search, zoom, figures" {
+	command -v chromium >/dev/null || skip "chromium is not installed"
+	"$HEAPAGENT" flame a.pb.gz -o a.html
+	dom a.html >plain
+	# all, main, alpha, beta, alpha, foo::bar
+	[ "$(grep -o 'class="f[ "]' plain | wc -l)" -eq 6 ]
+	grep -q '53.9 MiB ±5.8 %, 100.0 % of all' plain
+	grep -q 'title="beta' plain
+	dom 'a.html#search=bet' >found
+	grep -q 'matched: 50.0 MiB, 92.7 %' found
+	[ "$(grep -o 'class="f hit"' found | wc -l)" -eq 1 ]
+	dom 'a.html#zoom=beta&type=alloc_space' >zoomed
+	grep -q '100 MiB ±4.0 %, 67.4 % of all, 67.4 % of its caller' zoomed
+	[ "$(grep -o 'class="f above"' zoomed | wc -l)" -eq 3 ]
+	"$HEAPAGENT" flame --diff a.pb.gz b.pb.gz -o d.html
+	dom d.html >difference
+	grep -q '53.9 MiB → 54.4 MiB: +499 KiB' difference
+}
+
+@test "colour and pager on a terminal only" {
+	command -v script >/dev/null || skip "script(1) is not installed"
+	export TERM=xterm PAGER="sed s/^/paged:/"
+	script -qec "$HEAPAGENT top a.pb.gz" /dev/null >typescript
+	grep -q 'paged:.*'$'\033''\[31mbeta' typescript
+	NO_COLOR=1 script -qec "$HEAPAGENT top a.pb.gz" /dev/null >typescript
+	grep -q 'paged:.*beta' typescript
+	run ! grep -q $'\033' typescript
+	"$HEAPAGENT" top a.pb.gz >plain
+	run ! grep -q paged plain
+}
+
+@test "a full disk is said" {
+	run bash -c '"$0" top a.pb.gz >/dev/full' "$HEAPAGENT"
+	[ "$status" -eq 1 ]
+	[[ $output == *"No space left"* ]]
+}
+
+@test "a real program: names as go tool pprof has them, figures too" {
+	PYTHONMALLOC=malloc HEAPAGENT_AT_EXIT=1 HEAPAGENT_RATE=4096 \
+		preloaded /usr/bin/python3 -c 'x = [str(i) * 9 for i in range(100000)]'
+	file=$(newest heap)
+	"$HEAPAGENT" symbolize "$file" -o named.pb.gz
+	"$CHECKVALID" named.pb.gz
+	pprof_top named.pb.gz inuse_space | sort -rn | head -20 | grep -v 0x |
+		grep -v '\[' | sort >pprof
+	"$HEAPAGENT" top --json --full-names --nodecount 0 "$file" >top.json
+	json top.json '"\n".join("%d %d %s" % (x["flat"], x["cum"],
+		x["name"]) for x in d["functions"])' | sort >ours
+	[ "$(wc -l <pprof)" -ge 3 ]
+	# Each of pprof's lines is one of ours.
+	[ -z "$(comm -23 pprof ours)" ]
+}
