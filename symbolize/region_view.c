@@ -131,6 +131,52 @@ find_table(const struct region_view *view, const char *name)
 	return NULL;
 }
 
+static int
+open_pagemap(const struct region_view *view)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)view->pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* How many entries were read, of the pages from the address on. */
+static size_t
+read_pagemap(int fd, uint64_t address, uint64_t *entries, size_t count)
+{
+	off_t at = (off_t)(address / PAGE_BYTES * sizeof(*entries));
+	ssize_t got = pread(fd, entries, count * sizeof(*entries), at);
+	return got < 0 ? 0 : (size_t)got / sizeof(*entries);
+}
+
+/*
+ * Without the pages that were never written: reading them would map the zero
+ * page there, and they hold nothing but zeros, which *heads is made of.
+ */
+static int
+read_heads(const struct region_view *view, const struct region_table *table,
+	   region_offset *heads)
+{
+	uint64_t at = table->offset_bytes;
+	uint64_t end = at + table->capacity * sizeof(*heads);
+	int fd = open_pagemap(view), status = 0;
+	while (at < end && !status) {
+		uint64_t address = view->base + at, entry;
+		uint64_t part = PAGE_BYTES - address % PAGE_BYTES;
+		if (part > end - at)
+			part = end - at;
+		if (fd < 0 || !read_pagemap(fd, address, &entry, 1) ||
+		    entry & PAGE_IS_USED)
+			status = read_object(view, at,
+					     (char *)heads +
+						     (at - table->offset_bytes),
+					     part);
+		at += part;
+	}
+	if (fd >= 0)
+		close(fd);
+	return status;
+}
+
 struct walk {
 	const struct region_view *view;
 	void (*visit)(void *context, const struct bucket *bucket);
@@ -196,8 +242,7 @@ region_view_buckets(const struct region_view *view,
 	    table->capacity > view->header.size_bytes / sizeof(region_offset))
 		return -EPROTO;
 	region_offset *heads = memory_get(table->capacity * sizeof(*heads) + 1);
-	int status = read_object(view, table->offset_bytes, heads,
-				 table->capacity * sizeof(*heads));
+	int status = read_heads(view, table, heads);
 	for (uint32_t i = 0; i < table->capacity && !status; i++)
 		status = walk_chain(&walk, heads[i]);
 	free(heads);
@@ -209,23 +254,20 @@ region_view_resident_bytes(const struct region_view *view)
 {
 	static uint64_t pages[PAGES_AT_A_TIME];
 	uint64_t count = view->header.used_bytes / PAGE_BYTES + 1, used = 0;
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)view->pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open_pagemap(view);
 	if (fd < 0)
 		return 0;
 	for (uint64_t done = 0; done < count;) {
 		uint64_t wanted = count - done;
 		if (wanted > PAGES_AT_A_TIME)
 			wanted = PAGES_AT_A_TIME;
-		off_t at = (off_t)((view->base / PAGE_BYTES + done) *
-				   sizeof(*pages));
-		ssize_t got = pread(fd, pages, wanted * sizeof(*pages), at);
-		if (got < (ssize_t)sizeof(*pages))
-			break;
-		for (size_t i = 0; i < (size_t)got / sizeof(*pages); i++)
+		size_t got = read_pagemap(fd, view->base + done * PAGE_BYTES,
+					  pages, wanted);
+		for (size_t i = 0; i < got; i++)
 			used += (pages[i] & PAGE_IS_USED) != 0;
-		done += (uint64_t)got / sizeof(*pages);
+		done += got;
+		if (!got)
+			break;
 	}
 	close(fd);
 	return used * PAGE_BYTES;

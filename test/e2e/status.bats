@@ -149,6 +149,28 @@ notices() {
 	[ "$(grep 'kill(' "$BATS_TEST_TMPDIR/trace" |
 		grep -vc "kill($host, 0)")" = 0 ]
 	[ -z "$(ls "$HEAPAGENT_DIR")" ]
+	# Nor are pages of the region mapped by being read.
+	"$heapagent" status "$host" --json >"$BATS_TEST_TMPDIR/one.json"
+	"$heapagent" status "$host" --json >"$BATS_TEST_TMPDIR/two.json"
+	[ "$(json "$BATS_TEST_TMPDIR/one.json" region_resident_bytes)" = \
+		"$(json "$BATS_TEST_TMPDIR/two.json" region_resident_bytes)" ]
+	[ "$(json "$BATS_TEST_TMPDIR/one.json" region_resident_bytes)" -lt \
+		1000000 ]
+	finish
+}
+
+@test "where the kernel keeps no names of mappings" {
+	start_python
+	"$heapagent" status "$host" --json >"$BATS_TEST_TMPDIR/one.json"
+	# PR_SET_VMA, PR_SET_VMA_ANON_NAME, without a name.
+	call='(int)prctl(0x53564d41, 0, (long)region_base, 1 << 26, 0)'
+	gdb -p "$host" -batch -ex "call $call" </dev/null
+	[ "$(grep -c 'anon:heapagent' "/proc/$host/maps")" = 0 ]
+	"$heapagent" status "$host" --json >"$BATS_TEST_TMPDIR/two.json"
+	for side in inuse allocated; do
+		[ "$(json "$BATS_TEST_TMPDIR/one.json" $side bytes)" = \
+			"$(json "$BATS_TEST_TMPDIR/two.json" $side bytes)" ]
+	done
 	finish
 }
 
