@@ -114,7 +114,9 @@ region_table(const char *name, size_t stride_bytes, size_t capacity,
 	memory = region_alloc(stride_bytes * capacity, align_bytes);
 	if (memory == NULL)
 		return NULL;
-	strncpy(table->name, name, sizeof(table->name) - 1);
+	/* Not strncpy(): AddressSanitizer's cannot be called this early. The
+	 * memory is zero. */
+	memcpy(table->name, name, MIN(strlen(name), sizeof(table->name) - 1));
 	table->offset_bytes = (uint64_t)((char *)memory - region_base);
 	table->stride_bytes = (uint32_t)stride_bytes;
 	table->capacity = (uint32_t)capacity;

@@ -25,16 +25,12 @@
 #include <string.h>
 
 #include "memory.h"
+#include "package.h"
+#include "ranges.h"
 
 #define DEPTH_MAX 256
 /* A binary of 2 GB of DWARF (Chromium) has some 20 million. */
 #define RANGES_MAX 100000000
-
-struct range {
-	uint64_t low;
-	uint64_t high;
-	size_t owner; /* index of a unit, a function or an inlined die */
-};
 
 struct inlined {
 	Dwarf_Die die;
@@ -47,8 +43,7 @@ struct inlined {
 struct body {
 	struct inlined *inlined;
 	size_t inlined_count, inlined_capacity;
-	struct range *ranges; /* owners in ascending order */
-	size_t range_count, range_capacity;
+	struct ranges ranges; /* owners in ascending order */
 };
 
 struct unit {
@@ -57,10 +52,10 @@ struct unit {
 	Dwarf_Die tree;	 /* the unit with the functions: the split one, or = */
 	bool opened;
 	bool searched_deep;
+	uint64_t base; /* that ranges are relative to, if libdw cannot know */
 	Dwarf_Die *functions;
 	size_t function_count, function_capacity;
-	struct range *ranges; /* of functions; sorted by low */
-	size_t range_count, range_capacity;
+	struct ranges ranges; /* of functions; sorted */
 };
 
 struct inlines {
@@ -69,65 +64,14 @@ struct inlines {
 	struct elf_file *supplement_file;
 	struct unit *units;
 	size_t unit_count, unit_capacity;
-	struct range *ranges; /* of units; sorted by low */
-	size_t range_count, range_capacity;
+	struct ranges ranges; /* of units; sorted */
 	size_t range_budget;
+	struct package *package;    /* NULL: no .dwp */
+	struct unit *packaged_unit; /* the one that is open from it */
 	/* The last function looked into: addresses come in order. */
 	struct body body;
 	const void *body_of; /* its die's address */
 };
-
-static int
-compare_ranges(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
-	if (x->low != y->low)
-		return x->low < y->low ? -1 : 1;
-	return x->owner < y->owner ? -1 : x->owner > y->owner;
-}
-
-/* The range with the nearest start that holds the address, or NULL. */
-static const struct range *
-find_range(const struct range *ranges, size_t count, uint64_t address)
-{
-	size_t low = 0, high = count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (ranges[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	/* Ranges of one level do not overlap, except those of discarded
-	 * functions (at 0, left out) and of folded ones or aliases (equal):
-	 * of these the first counts, as with addr2line. */
-	for (size_t back = 0; low && back < 16; back++, low--)
-		if (ranges[low - 1].high > address)
-			break;
-	if (!low || ranges[low - 1].high <= address)
-		return NULL;
-	while (low > 1 && ranges[low - 2].low == ranges[low - 1].low &&
-	       ranges[low - 2].high > address)
-		low--;
-	return &ranges[low - 1];
-}
-
-static void
-add_ranges(struct inlines *inlines, Dwarf_Die *die, size_t owner,
-	   struct range **ranges, size_t *count, size_t *capacity)
-{
-	Dwarf_Addr base, low, high;
-	ptrdiff_t offset = 0;
-	while (inlines->range_budget &&
-	       (offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
-		inlines->range_budget--;
-		/* The linker put what it discarded at 0 or at the end. */
-		if (!low || high <= low)
-			continue;
-		memory_grow(*ranges, *count, *capacity);
-		(*ranges)[(*count)++] = (struct range){ low, high, owner };
-	}
-}
 
 /* The next die of the same level; false at the end or if it leads back. */
 static bool
@@ -154,13 +98,11 @@ list_units(struct inlines *inlines)
 			    inlines->unit_capacity);
 		struct unit *unit = &inlines->units[inlines->unit_count];
 		*unit = (struct unit){ .cu = cu, .lines = die };
-		add_ranges(inlines, &die, inlines->unit_count, &inlines->ranges,
-			   &inlines->range_count, &inlines->range_capacity);
+		ranges_add(&inlines->ranges, &die, inlines->unit_count, 0,
+			   &inlines->range_budget);
 		inlines->unit_count++;
 	}
-	if (inlines->range_count)
-		qsort(inlines->ranges, inlines->range_count,
-		      sizeof(*inlines->ranges), compare_ranges);
+	ranges_sort(&inlines->ranges);
 }
 
 static void
@@ -196,6 +138,7 @@ inlines_open(struct elf_file *file, const struct locate_options *options)
 	struct inlines *inlines = memory_get(sizeof(*inlines));
 	inlines->dwarf = dwarf;
 	inlines->range_budget = RANGES_MAX;
+	inlines->package = package_open(file);
 	open_supplement(inlines, file, options);
 	list_units(inlines);
 	return inlines;
@@ -208,12 +151,13 @@ inlines_close(struct inlines *inlines)
 		return;
 	for (size_t i = 0; i < inlines->unit_count; i++) {
 		free(inlines->units[i].functions);
-		free(inlines->units[i].ranges);
+		free(inlines->units[i].ranges.items);
 	}
 	free(inlines->body.inlined);
-	free(inlines->body.ranges);
+	free(inlines->body.ranges.items);
 	free(inlines->units);
-	free(inlines->ranges);
+	free(inlines->ranges.items);
+	package_close(inlines->package);
 	dwarf_end(inlines->dwarf);
 	dwarf_end(inlines->supplement);
 	elf_file_close(inlines->supplement_file);
@@ -223,10 +167,10 @@ inlines_close(struct inlines *inlines)
 static void
 add_function(struct inlines *inlines, struct unit *unit, Dwarf_Die *die)
 {
-	size_t before = unit->range_count;
-	add_ranges(inlines, die, unit->function_count, &unit->ranges,
-		   &unit->range_count, &unit->range_capacity);
-	if (unit->range_count == before)
+	size_t before = unit->ranges.count;
+	ranges_add(&unit->ranges, die, unit->function_count, unit->base,
+		   &inlines->range_budget);
+	if (unit->ranges.count == before)
 		return;
 	memory_grow(unit->functions, unit->function_count,
 		    unit->function_capacity);
@@ -274,21 +218,59 @@ static void
 search_functions(struct inlines *inlines, struct unit *unit, bool deep)
 {
 	list_functions(inlines, unit, &unit->tree, deep, deep, 0);
-	if (unit->range_count)
-		qsort(unit->ranges, unit->range_count, sizeof(*unit->ranges),
-		      compare_ranges);
+	ranges_sort(&unit->ranges);
+}
+
+static uint64_t
+base_of(Dwarf_Die *skeleton, unsigned int name, unsigned int old_name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+	if (dwarf_formudata(dwarf_attr(skeleton, name, &attribute), &value) &&
+	    dwarf_formudata(dwarf_attr(skeleton, old_name, &attribute), &value))
+		return 0;
+	return value;
+}
+
+/* A package shows one unit at a time: what is known of the last one goes. */
+static bool
+open_packaged(struct inlines *inlines, struct unit *unit, uint64_t id)
+{
+	struct package_unit skeleton = {
+		.id = id,
+		.address_base = base_of(&unit->lines, DW_AT_addr_base,
+					DW_AT_GNU_addr_base),
+		.ranges_base = base_of(&unit->lines, DW_AT_GNU_ranges_base,
+				       DW_AT_GNU_ranges_base),
+	};
+	struct unit *last = inlines->packaged_unit;
+	if (last) {
+		last->opened = last->searched_deep = false;
+		last->function_count = last->ranges.count = 0;
+	}
+	inlines->packaged_unit = unit;
+	inlines->body_of = NULL;
+	if (dwarf_lowpc(&unit->lines, &unit->base))
+		unit->base = 0;
+	return package_find(inlines->package, &skeleton, &unit->tree);
 }
 
 static void
 open_unit(struct inlines *inlines, struct unit *unit)
 {
 	Dwarf_Die split = { .addr = NULL };
+	uint64_t id = 0;
+	uint8_t type = 0;
 	unit->opened = true;
+	unit->base = 0;
 	unit->tree = unit->lines;
-	if (!dwarf_cu_info(unit->cu, NULL, NULL, NULL, &split, NULL, NULL,
+	if (!dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, &id, NULL,
 			   NULL) &&
 	    split.addr && dwarf_tag(&split) != DW_TAG_invalid)
 		unit->tree = split;
+	else if (type == DW_UT_skeleton && inlines->package &&
+		 !open_packaged(inlines, unit, id))
+		unit->tree = unit->lines;
 	search_functions(inlines, unit, false);
 }
 
@@ -297,12 +279,11 @@ find_function(struct inlines *inlines, struct unit *unit, uint64_t address)
 {
 	if (!unit->opened)
 		open_unit(inlines, unit);
-	const struct range *range =
-		find_range(unit->ranges, unit->range_count, address);
+	const struct range *range = ranges_find(&unit->ranges, address);
 	if (!range && !unit->searched_deep) {
 		unit->searched_deep = true;
 		search_functions(inlines, unit, true);
-		range = find_range(unit->ranges, unit->range_count, address);
+		range = ranges_find(&unit->ranges, address);
 	}
 	return range ? &unit->functions[range->owner] : NULL;
 }
@@ -316,7 +297,7 @@ is_block(int tag)
 
 static void
 list_inlined(struct inlines *inlines, struct body *body, Dwarf_Die *parent,
-	     size_t parent_index, int depth)
+	     size_t parent_index, uint64_t base, int depth)
 {
 	Dwarf_Die die;
 	if (depth > DEPTH_MAX || dwarf_child(parent, &die))
@@ -331,25 +312,25 @@ list_inlined(struct inlines *inlines, struct body *body, Dwarf_Die *parent,
 			body->inlined[body->inlined_count++] =
 				(struct inlined){ .die = die,
 						  .parent = parent_index };
-			add_ranges(inlines, &die, index, &body->ranges,
-				   &body->range_count, &body->range_capacity);
+			ranges_add(&body->ranges, &die, index, base,
+				   &inlines->range_budget);
 		} else if (!is_block(tag)) {
 			continue;
 		}
-		list_inlined(inlines, body, &die, index, depth + 1);
+		list_inlined(inlines, body, &die, index, base, depth + 1);
 	} while (next_sibling(&die));
 }
 
 static struct body *
-body_of(struct inlines *inlines, Dwarf_Die *function)
+body_of(struct inlines *inlines, Dwarf_Die *function, uint64_t base)
 {
 	struct body *body = &inlines->body;
 	if (inlines->body_of == function->addr)
 		return body;
 	body->inlined_count = 0;
-	body->range_count = 0;
+	body->ranges.count = 0;
 	inlines->body_of = function->addr;
-	list_inlined(inlines, body, function, NO_PARENT, 0);
+	list_inlined(inlines, body, function, NO_PARENT, base, 0);
 	return body;
 }
 
@@ -362,8 +343,8 @@ find_inlined(struct body *body, uint64_t address)
 		body->inlined[i].hit = false;
 	/* In pre-order: a parent is decided before its children, and the last
 	 * one that is hit is the innermost. */
-	for (size_t i = 0; i < body->range_count; i++) {
-		const struct range *range = &body->ranges[i];
+	for (size_t i = 0; i < body->ranges.count; i++) {
+		const struct range *range = &body->ranges.items[i];
 		struct inlined *inlined = &body->inlined[range->owner];
 		if (address < range->low || address >= range->high)
 			continue;
@@ -485,8 +466,7 @@ size_t
 inlines_find(struct inlines *inlines, uint64_t address, bool only_outermost,
 	     struct inline_frame frames[INLINES_MAX])
 {
-	const struct range *range =
-		find_range(inlines->ranges, inlines->range_count, address);
+	const struct range *range = ranges_find(&inlines->ranges, address);
 	if (!range)
 		return 0;
 	struct unit *unit = &inlines->units[range->owner];
@@ -496,8 +476,8 @@ inlines_find(struct inlines *inlines, uint64_t address, bool only_outermost,
 	size_t count = 0;
 	find_line(unit, address, &file, &line);
 	if (function)
-		count = list_chain(unit, body_of(inlines, function), address,
-				   &file, &line, frames);
+		count = list_chain(unit, body_of(inlines, function, unit->base),
+				   address, &file, &line, frames);
 	if (only_outermost)
 		count = 0;
 	frames[count] = (struct inline_frame){ .file = file, .line = line };

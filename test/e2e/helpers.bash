@@ -101,17 +101,20 @@ total() {
 		awk '{ total += $1 } END { printf "%d\n", total }'
 }
 
-# oracle [-i MS] [-b LIBRARY] [-a LIBRARY] COMMAND...: runs the command without
-# the agent, then with it at RATE=1, asked for a dump every MS (50)
-# milliseconds, LIBRARY preloaded before or after it in both runs. Exit status,
+# oracle [-i MS] [-s SIGNAL] [-d] [-b LIBRARY] [-a LIBRARY] COMMAND...: runs the
+# command without the agent, then with it at RATE=1, asked for a dump every MS
+# (50) milliseconds, with -d its descendants too; LIBRARY preloaded before or
+# after it in both runs. Exit status,
 # stdout and stderr must be the same ($BATS_TEST_TMPDIR/out, err), each dump
 # valid, no file, zombie or process left behind. $status is the exit status,
 # $asked how many signals were sent.
 oracle() {
-	local interval=50 before="" after="" option OPTIND=1 dir=$BATS_TEST_TMPDIR
-	while getopts i:b:a: option; do
+	local before="" after="" option OPTIND=1 dir=$BATS_TEST_TMPDIR
+	local asking=(-i 50)
+	while getopts i:s:db:a: option; do
 		case $option in
-		i) interval=$OPTARG ;;
+		i | s) asking+=("-$option" "$OPTARG") ;;
+		d) asking+=(-d) ;;
 		b) before=$OPTARG: ;;
 		a) after=:$OPTARG ;;
 		*) return 2 ;;
@@ -124,7 +127,7 @@ oracle() {
 		>"$dir/bare.out" 2>"$dir/bare.err" || bare=$?
 	HEAPAGENT_RATE=${HEAPAGENT_RATE:-1} \
 		HEAPAGENT_AT_EXIT=${HEAPAGENT_AT_EXIT:-1} \
-		"$TORMENT" -r "$dir/report" -i "$interval" \
+		"$TORMENT" -r "$dir/report" "${asking[@]}" \
 		-p "$before$AGENT$after" "$@" </dev/null 3>&- \
 		>"$dir/out" 2>"$dir/err" || status=$?
 	asked=$(sed -n 's/^signals=\([0-9]*\) .*$/\1/p' "$dir/report")

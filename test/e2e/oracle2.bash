@@ -71,3 +71,11 @@ nothing_written() {
 sums() {
 	echo "$(sum "$1" inuse_objects "$2") $(sum "$1" inuse_space "$2")"
 }
+
+# refute COMMAND...: it fails. (bats overlooks the failure of `! COMMAND`.)
+refute() {
+	if "$@"; then
+		echo "unexpected success: $*" >&2
+		return 1
+	fi
+}

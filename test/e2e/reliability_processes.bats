@@ -27,14 +27,14 @@ load helpers
 
 @test "a fork after each locked instruction of another thread's sample" {
 	HEAPAGENT_RATE=1 "$PROG/fork_step" "$AGENT" "$PROG/lib/plain.so" \
-		fork 160
+		fork 100
 	nothing_but_dumps
 	heaps=("$HEAPAGENT_DIR"/*.0001.heap.pb.gz)
-	[ "${#heaps[@]}" -eq 160 ]
+	[ "${#heaps[@]}" -eq 100 ]
 	stacks "${heaps[0]}" "$PROG/fork_step" "${heaps[@]:1}" \
 		>"$BATS_TEST_TMPDIR/stacks"
-	[ "$(with ' child_take ' inuse_space)" -eq $((160 * 5 * 777)) ]
-	[ "$(with ' child \| ' alloc_objects)" -eq $((160 * 605)) ]
+	[ "$(with ' child_take ' inuse_space)" -eq $((100 * 5 * 777)) ]
+	[ "$(with ' child \| ' alloc_objects)" -eq $((100 * 605)) ]
 }
 
 @test "a dump after each locked instruction of another thread's sample" {

@@ -123,6 +123,38 @@ same_as_whole() {
 	done
 }
 
+@test "split DWARF: packages, .dwp" {
+	local version packer packed=0
+	# A unit with one range, and so a base address, beside one with several.
+	cat >one.c <<-'END'
+		static inline __attribute__((always_inline)) int
+		square(int x) { return x * x; }
+		static inline __attribute__((always_inline)) int
+		next(int x) { if (x & 1) x = square(x); return x + 1; }
+		int one(int x) { return x > 7 ? next(x) * 3 : next(x + 2); }
+		int two(int x) { return next(one(x)); }
+	END
+	for version in 4 5; do
+		# binutils 2.40's dwp dies of DWARF 5; LLVM's reads some files
+		# and hangs on others.
+		for packer in dwp llvm-dwp-14; do
+			command -v $packer >/dev/null || continue
+			rm -f ./*.dwo ./*.dwp
+			gcc -O2 -gdwarf-$version -c -o one.o one.c
+			g++ -O2 -gdwarf-$version -o whole "$SOURCE" one.o
+			gcc -O2 -gdwarf-$version -gsplit-dwarf -c -o one.o one.c
+			g++ -O2 -gdwarf-$version -gsplit-dwarf -o packed \
+				"$SOURCE" one.o
+			timeout 10 $packer -e packed -o packed.dwp || continue
+			rm ./*.dwo
+			same_as_whole packed
+			grep -q 'square.*next.*two' packed.txt
+			packed=$((packed + 1))
+		done
+	done
+	[ "$packed" -ge 1 ]
+}
+
 @test ".gnu_debuglink: beside the program, in .debug, under a debug directory" {
 	cp "$BATS_FILE_TMPDIR/inlined" whole
 	objcopy --only-keep-debug whole p.debug

@@ -258,12 +258,13 @@ dom() {
 	file=$(newest heap)
 	"$HEAPAGENT" symbolize "$file" -o named.pb.gz
 	"$CHECKVALID" named.pb.gz
-	pprof_top named.pb.gz inuse_space | sort -rn | head -20 | grep -v 0x |
-		grep -v '\[' | sort >pprof
-	"$HEAPAGENT" top --json --full-names --nodecount 0 "$file" >top.json
+	pprof_top named.pb.gz alloc_space | grep -v 0x | grep -v '\[' |
+		grep -v '^0 0 ' >pprof
+	"$HEAPAGENT" top --json --full-names --nodecount 0 --alloc_space \
+		"$file" >top.json
 	json top.json '"\n".join("%d %d %s" % (x["flat"], x["cum"],
 		x["name"]) for x in d["functions"])' | sort >ours
-	[ "$(wc -l <pprof)" -ge 3 ]
+	[ "$(wc -l <pprof)" -ge 10 ]
 	# Each of pprof's lines is one of ours.
 	[ -z "$(comm -23 pprof ours)" ]
 }

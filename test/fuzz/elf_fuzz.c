@@ -3,8 +3,8 @@
  * elf_fuzz.c - any bytes as a program with debug information: its addresses
  * have names or none.
  */
-/* SYMBOLIZE: elf_file locate debuginfod inlines symbols demangle memory */
-/* SYMBOLIZE: reason */
+/* SYMBOLIZE: elf_file locate debuginfod inlines ranges package */
+/* SYMBOLIZE: symbols demangle memory reason */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +16,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static void
-look_up(struct elf_file *file, struct symbols *symbols,
-	struct inlines *inlines)
+look_up(struct elf_file *file, struct symbols *symbols, struct inlines *inlines)
 {
 	static struct inline_frame frames[INLINES_MAX];
 	uint64_t address;
@@ -25,9 +24,9 @@ look_up(struct elf_file *file, struct symbols *symbols,
 		if (!elf_file_address(file, offset, &address))
 			continue;
 		symbols_find(symbols, address);
-		size_t count = inlines ? inlines_find(inlines, address, false,
-						      frames)
-				       : 0;
+		size_t count =
+			inlines ? inlines_find(inlines, address, false, frames)
+				: 0;
 		for (size_t i = 0; i < count; i++)
 			if (frames[i].name)
 				free(demangle(frames[i].name));

@@ -3,11 +3,13 @@
  * torment.c - runs a command, asks it for dumps all the while, and tells what
  * it left behind.
  *
- *	torment [-p PRELOAD] [-i MS] [-s SIGNAL] [-t SECONDS] [-r REPORT]
- *		COMMAND...
+ *	torment [-p PRELOAD] [-i MS] [-s SIGNAL] [-d] [-t SECONDS]
+ *		[-r REPORT] COMMAND...
  *	-p	LD_PRELOAD of the command
  *	-i	a signal every so many milliseconds (0: none, the default)
  *	-s	which signal (default: 12, SIGUSR2)
+ *	-d	to its descendants as well; one that executes another program
+ *		just then may die of it
  *	-t	the command is killed after so many seconds (default: 30)
  *	-r	a file that gets one line: signals=N zombies=N leftovers=N
  *
@@ -40,6 +42,7 @@ static struct {
 	const char *report;
 	long interval_ms;
 	int signal;
+	bool descendants;
 	long seconds;
 } options = { .signal = SIGUSR2, .seconds = 30 };
 
@@ -189,6 +192,15 @@ kill_leftover(pid_t pid)
 	kill(pid, SIGKILL);
 }
 
+static void
+ask(pid_t pid)
+{
+	if (catches(pid, options.signal) && kill(pid, options.signal) == 0)
+		signals++;
+	if (options.descendants)
+		each_child(pid, ask);
+}
+
 static int
 attend(pid_t pid)
 {
@@ -212,9 +224,7 @@ attend(pid_t pid)
 			continue;
 		next = now_ms() + options.interval_ms;
 		look_for_zombies(pid);
-		if (catches(pid, options.signal) &&
-		    kill(pid, options.signal) == 0)
-			signals++;
+		ask(pid);
 	}
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
 				   : WEXITSTATUS(status);
@@ -225,7 +235,7 @@ parse(int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "+p:i:s:t:r:")) != -1) {
+	while ((option = getopt(argc, argv, "+p:i:s:dt:r:")) != -1) {
 		switch (option) {
 		case 'p':
 			options.preload = optarg;
@@ -235,6 +245,9 @@ parse(int argc, char **argv)
 			break;
 		case 's':
 			options.signal = atoi(optarg);
+			break;
+		case 'd':
+			options.descendants = true;
 			break;
 		case 't':
 			options.seconds = atol(optarg);
