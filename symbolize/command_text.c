@@ -7,7 +7,7 @@
  *
  *	heap profile: OBJECTS: BYTES [OBJECTS: BYTES] @ heapprofile
  *	OBJECTS: BYTES [OBJECTS: BYTES] @ 0xADDRESS...
- *	#	0xADDRESS	FUNCTION	FILE:LINE
+ *	#	0xADDRESS	FUNCTION+0xOFFSET	FILE:LINE
  *
  * in use, and in brackets allocated. What was sampled is an estimate here, so
  * the type is that of a profile that is not sampled.
@@ -22,6 +22,7 @@
 #include "estimate.h"
 #include "legacy_place.h"
 #include "memory.h"
+#include "object.h"
 #include "view.h"
 
 struct text {
@@ -30,6 +31,9 @@ struct text {
 	int columns[4];
 	bool is_heap;
 	int type; /* of the order, and what else than a heap shows */
+	/* For how far into a function a call is; NULL: not opened yet. */
+	const struct locate_options *locate;
+	struct object **objects; /* by the mapping's position */
 };
 
 static const char *
@@ -134,10 +138,37 @@ print_stack(const struct text *text, const struct pb_sample *sample)
 	putchar('\n');
 }
 
+/* False if its file is not there, or names nothing at the address. */
+static bool
+function_offset(const struct text *text, const struct pb_location *location,
+		uint64_t *offset)
+{
+	const struct pb_mapping *mapping =
+		profile_mapping(text->profile, location->mapping_id);
+	if (!mapping || location->address < mapping->memory_start)
+		return false;
+	const struct pb_profile *pb = text->profile->pb;
+	struct object **object = text->objects;
+	/* Few, and the first as a rule. */
+	for (size_t i = 0; pb->mapping[i] != mapping; i++)
+		object++;
+	if (!*object)
+		*object = object_open(text->locate,
+				      text_of(text, mapping->filename),
+				      text_of(text, mapping->build_id));
+	return object_function_offset(*object,
+				      location->address -
+					      mapping->memory_start +
+					      mapping->file_offset,
+				      mapping->file_offset, offset);
+}
+
+/* The offset is that of the function itself, not of one inlined into it. */
 static void
 print_line(const struct text *text, const struct pb_location *location,
 	   const struct pb_line *line)
 {
+	uint64_t offset;
 	const struct pb_function *function =
 		profile_function(text->profile, line->function_id);
 	const char *name = text_of(text, function->name);
@@ -145,6 +176,9 @@ print_line(const struct text *text, const struct pb_location *location,
 	if (!*name)
 		name = text_of(text, function->system_name);
 	printf("#\t0x%" PRIx64 "\t%s", location->address, name);
+	if (line == location->line[location->n_line - 1] &&
+	    function_offset(text, location, &offset))
+		printf("+0x%" PRIx64, offset);
 	if (*file)
 		printf("\t%s:%" PRId64, file, line->line);
 	putchar('\n');
@@ -296,7 +330,12 @@ show(struct view *view, const char *path)
 	int status = view_read(view, path, &profile);
 	if (status)
 		return status;
-	struct text text = { .profile = profile };
+	const size_t mappings = profile->pb->n_mapping;
+	struct text text = {
+		.profile = profile,
+		.locate = &view->symbolizer.locate,
+		.objects = memory_get((mappings + 1) * sizeof(struct object *)),
+	};
 	choose_columns(&text);
 	view_output_begin(view);
 	print_head(&text);
@@ -304,6 +343,10 @@ show(struct view *view, const char *path)
 	print_comments(&text);
 	print_mappings(&text);
 	status = view_output_end(view);
+	for (size_t i = 0; i < mappings; i++)
+		if (text.objects[i])
+			object_close(text.objects[i]);
+	free(text.objects);
 	profile_free(profile);
 	return status;
 }

@@ -220,8 +220,13 @@ sys.stdin.read()' <"$BATS_TEST_TMPDIR/stdin" >"$BATS_TEST_TMPDIR/out" 3>&- &
 	for name in poll epoll sem sleep sigwait; do
 		sed -n "/^# thread t-$name /,/^\$/p" \
 			"$BATS_TEST_TMPDIR/named" | grep -qE \
-			'^#	0x[0-9a-f]+	in_[a-z]+	.*dump_threads.c:[0-9]+$'
+			'^#	0x[0-9a-f]+	in_[a-z]+\+0x[0-9a-f]+	.*dump_threads.c:[0-9]+$'
 	done
+	# How far into the function: as the symbol table has it.
+	offset=$(sed -n 's/^#.*	in_sigwait+\(0x[0-9a-f]*\)	.*/\1/p' \
+		"$BATS_TEST_TMPDIR/named")
+	start=0x$(nm "$PROG/dump_threads" | sed -n 's/ t in_sigwait$//p')
+	grep "dump_threads+$(printf '0x%x' $((start + offset)))\$" "$text"
 	exec 5>&-
 	wait "$host"
 	host=
