@@ -211,7 +211,13 @@ set_profiles(const char *value)
 static bool
 set_format(const char *value)
 {
-	return strcmp(value, "proto") == 0;
+	static const char *const names[] = { "proto", "text", NULL };
+	int index = word_index(names, value, strlen(value));
+
+	if (index < 0)
+		return false;
+	config.format = (enum config_format)index;
+	return true;
 }
 
 static bool
@@ -277,7 +283,7 @@ static const struct {
 	  "USR2" },
 	{ "PROFILES", set_profiles, "a list of heap, allocs, threads",
 	  "heap,allocs,threads" },
-	{ "FORMAT", set_format, "proto", "proto" },
+	{ "FORMAT", set_format, "proto, text", "proto" },
 	{ "AT_EXIT", set_at_exit, "0, 1", "0" },
 	{ "DEPTH", set_depth, "1 to 512 frames", "128" },
 	{ "MEMORY", set_memory, "4M to 31G bytes (K, M, G allowed)", "64M" },

@@ -29,6 +29,8 @@ enum config_unwinder {
 	UNWINDER_LIBUNWIND,
 };
 
+enum config_format { FORMAT_PROTO, FORMAT_TEXT };
+
 enum config_log { LOG_QUIET, LOG_WARN, LOG_INFO };
 
 #define CONFIG_PATH_MAX 4096
@@ -47,6 +49,7 @@ struct config {
 	bool at_exit;
 	bool children; /* forked and exec'd children are profiled too */
 	enum config_unwinder unwinder;
+	enum config_format format;
 	enum config_log log;
 	char directory[CONFIG_PATH_MAX]; /* absolute, no trailing slash */
 };

@@ -16,6 +16,7 @@
 #include "config.h"
 #include "counters.h"
 #include "dump_comments.h"
+#include "dump_text.h"
 #include "executable.h"
 #include "file.h"
 #include "gzip.h"
@@ -30,6 +31,8 @@
 #define PROGRAM_MAX 128
 /* For buckets that are made between the count and the capture. */
 #define ROWS_SPARE 4096
+/* Of one or the other format. */
+#define ENCODER_BYTES MAX(GZIP_ARENA_BYTES, DUMP_TEXT_ARENA_BYTES)
 
 static struct {
 	/* Immutable after dump_init(). */
@@ -128,8 +131,9 @@ dump_pid(void)
 static void
 path_of(const struct kind *kind, char *path, size_t size_bytes)
 {
-	log_format(path, size_bytes, "%s/%s.%d.%04u.%s.pb.gz", config.directory,
-		   dump.program, dump.pid, dump.sequence, kind->name);
+	log_format(path, size_bytes, "%s/%s.%d.%04u.%s.%s", config.directory,
+		   dump.program, dump.pid, dump.sequence, kind->name,
+		   config.format == FORMAT_TEXT ? "txt" : "pb.gz");
 }
 
 /* True if a file of this sequence number is there, of whatever kind: an older
@@ -283,8 +287,22 @@ write_fields(struct pprof *pprof, const struct kind *kind,
 }
 
 static int
-write_profile(const struct kind *kind, const struct capture *capture,
-	      size_t frames)
+write_text(const struct kind *kind, const struct capture *capture)
+{
+	const struct dump_text text = {
+		.kind = kind->name,
+		.groups = kind->default_type == NULL ? &capture->groups : NULL,
+		.rows = kind->default_type == NULL ? NULL : &capture->rows,
+		.moment = &capture->moment,
+		.pid = dump.pid,
+	};
+
+	return dump_text_write(&text, &dump.encoding, dump.file.fd);
+}
+
+static int
+write_proto(const struct kind *kind, const struct capture *capture,
+	    size_t frames)
 {
 	struct gzip *gzip = gzip_open(&dump.encoding, dump.file.fd);
 	struct pprof *pprof =
@@ -307,7 +325,9 @@ write_file(const struct kind *kind, const struct capture *capture,
 
 	if (error < 0)
 		return error;
-	error = write_profile(kind, capture, frames);
+	error = config.format == FORMAT_TEXT
+			? write_text(kind, capture)
+			: write_proto(kind, capture, frames);
 	arena_rewind(&dump.encoding, 0);
 	if (error == 0)
 		return file_publish(&dump.file);
@@ -321,7 +341,7 @@ write_all(struct capture *capture)
 	size_t frames = MAX(thread_groups_frames(&capture->groups),
 			    capture->rows.frame_count);
 	int first_error = arena_open(&dump.encoding, pprof_arena_bytes(frames) +
-							     GZIP_ARENA_BYTES +
+							     ENCODER_BYTES +
 							     2 * CACHE_LINE);
 
 	if (first_error != 0)

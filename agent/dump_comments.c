@@ -8,8 +8,6 @@
 #include "region.h"
 #include "sys.h"
 
-/* A longer command line is cut: it stands in each file. */
-#define COMMAND_LINE_MAX 4096
 /* A counter takes 30 letters and 20 digits at most. */
 #define COMMENT_MAX (52 * COUNTER_COUNT)
 
@@ -33,25 +31,32 @@ dump_moment_count(struct dump_moment *moment)
 		moment->counters[i] = counter_value((enum counter)i);
 }
 
-/* The arguments with spaces between them, on one line. */
-static void
-write_command_line(struct pprof *pprof, int pid)
+bool
+dump_command_line(int pid, char text[DUMP_COMMAND_LINE_MAX])
 {
 	char path[32];
-	char text[COMMAND_LINE_MAX];
 	ssize_t length;
 
 	log_format(path, sizeof(path), "/proc/%d/cmdline", pid);
-	length = sys_read_file(path, text, sizeof(text));
+	length = sys_read_file(path, text, DUMP_COMMAND_LINE_MAX);
 	while (length > 0 && text[length - 1] == '\0')
 		length--;
 	if (length <= 0)
-		return;
+		return false;
 	text[length] = '\0';
 	for (ssize_t i = 0; i < length; i++)
 		if ((unsigned char)text[i] < ' ')
 			text[i] = ' ';
-	pprof_comment(pprof, text);
+	return true;
+}
+
+static void
+write_command_line(struct pprof *pprof, int pid)
+{
+	char text[DUMP_COMMAND_LINE_MAX];
+
+	if (dump_command_line(pid, text))
+		pprof_comment(pprof, text);
 }
 
 /* Appends " name=value", or without the space at the beginning. */

@@ -6,6 +6,7 @@
 #ifndef HEAPAGENT_DUMP_COMMENTS_H
 #define HEAPAGENT_DUMP_COMMENTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "counters.h"
@@ -26,6 +27,12 @@ struct dump_moment {
 void dump_moment_take(struct dump_moment *moment, const struct heap_rows *rows);
 /* The counters, when the threads were, so that they tell how. [dump] */
 void dump_moment_count(struct dump_moment *moment);
+
+/* A longer command line is cut: it stands in each file. */
+#define DUMP_COMMAND_LINE_MAX 4096
+/* The process's arguments with spaces between them, on one line. False if
+ * there are none. [dump] */
+bool dump_command_line(int pid, char text[DUMP_COMMAND_LINE_MAX]);
 
 /* Adds the comments; pid is the profiled process. [dump] */
 void dump_comments_write(struct pprof *pprof, const struct dump_moment *moment,

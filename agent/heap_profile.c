@@ -45,7 +45,7 @@ read_tally(const struct tally *tally)
 	/*
 	 * Relaxed: each sum is right by itself. Between two of them a sample
 	 * may have come in, which makes a row wrong by that sample for the
-	 * one dump, and is bounded below at 0 by in_use().
+	 * one dump, and is bounded below at 0 by heap_in_use().
 	 */
 	return (struct tally){
 		.objects = atomic_load_relaxed(&tally->objects),
@@ -104,9 +104,8 @@ heap_round(uint64_t fixed, unsigned bits, uint64_t dither)
 	return (fixed >> bits) + ((fraction + dither) >> bits);
 }
 
-/* Two sums of which the second was taken back from the first, modulo 2^64. */
-static uint64_t
-in_use(uint64_t allocated, uint64_t freed)
+uint64_t
+heap_in_use(uint64_t allocated, uint64_t freed)
 {
 	uint64_t difference = allocated - freed;
 
@@ -146,11 +145,11 @@ put_row(struct pprof *pprof, const struct heap_row *row)
 					TALLY_OBJECT_BITS, object_draw);
 	values[1] = (int64_t)heap_round(allocated->weighted_bytes,
 					TALLY_BYTE_BITS, byte_draw);
-	values[2] = (int64_t)heap_round(in_use(allocated->weighted_objects,
-					       freed->weighted_objects),
+	values[2] = (int64_t)heap_round(heap_in_use(allocated->weighted_objects,
+						    freed->weighted_objects),
 					TALLY_OBJECT_BITS, object_draw);
-	values[3] = (int64_t)heap_round(in_use(allocated->weighted_bytes,
-					       freed->weighted_bytes),
+	values[3] = (int64_t)heap_round(heap_in_use(allocated->weighted_bytes,
+						    freed->weighted_bytes),
 					TALLY_BYTE_BITS, byte_draw);
 	/* Blocks of no size have none: a 0 would read as unknown. */
 	label.number = (int64_t)(allocated->bytes / allocated->objects);

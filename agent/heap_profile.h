@@ -48,6 +48,12 @@ void heap_profile_write(struct pprof *pprof, const struct heap_rows *rows,
 			const char *default_sample_type, uint64_t rate_bytes);
 
 /*
+ * A sum of which another was taken back, modulo 2^64; 0 if that is negative,
+ * which happens when the two were read while a sample came in. [any]
+ */
+uint64_t heap_in_use(uint64_t allocated, uint64_t freed);
+
+/*
  * The whole number of units (of 2^-bits) in a fixed-point sum, rounded so that
  * the expectation is the sum itself: up with the probability of its fraction.
  * dither (0 to 1 in units of 2^-bits) is that probability's draw, constant for

@@ -34,6 +34,8 @@ extern const struct command command_diff;
 extern const struct command command_flame;
 extern const struct command command_inuse;
 extern const struct command command_delta;
+extern const struct command command_text;
+extern const struct command command_status;
 
 /* "heapagent: ...\n" on standard error. Returns COMMAND_FAILED. */
 int command_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "find_agent.h"
 #include "process.h"
 #include "signals.h"
 
@@ -62,7 +63,17 @@ cut(char *name, const char *text)
 	return true;
 }
 
-/* Takes name apart: SEQ of EXE.PID.SEQ.KIND.pb.gz, 0 if it is another's. */
+/* Cuts the ending of either format off. */
+static bool
+cut_ending(char *name)
+{
+	return cut(name, "txt") || (cut(name, "gz") && cut(name, "pb"));
+}
+
+/*
+ * Takes name apart: SEQ of EXE.PID.SEQ.KIND.pb.gz (or .txt), 0 if it is
+ * another's.
+ */
 static unsigned long
 sequence(const char *name, pid_t pid, const char *kind)
 {
@@ -71,7 +82,7 @@ sequence(const char *name, pid_t pid, const char *kind)
 	char *dot;
 
 	snprintf(rest, sizeof(rest), "%s", name);
-	if (!cut(rest, "gz") || !cut(rest, "pb") || !cut(rest, kind))
+	if (!cut_ending(rest) || !cut(rest, kind))
 		return 0;
 	dot = strrchr(rest, '.');
 	if (!dot || !isdigit((unsigned char)dot[1]))
@@ -103,10 +114,9 @@ find_dump(const struct process *process, unsigned long after,
 		if (seq <= after || (found && seq > found))
 			continue;
 		found = seq;
-		snprintf(stem, NAME_MAX + 1, "%.*s",
-			 (int)(strlen(entry->d_name) - strlen(kind) -
-			       strlen(".pb.gz")),
-			 entry->d_name);
+		snprintf(stem, NAME_MAX + 1, "%s", entry->d_name);
+		cut_ending(stem);
+		stem[strlen(stem) - strlen(kind)] = '\0';
 	}
 	if (directory)
 		closedir(directory);
@@ -127,11 +137,13 @@ newest_dump(const struct process *process)
 static void
 print_paths(const struct process *process, const char *stem)
 {
+	static const char *const endings[] = { "pb.gz", "txt" };
 	char path[2 * CONFIG_PATH_MAX];
 
-	for (size_t i = 0; i < KIND_COUNT; i++) {
-		snprintf(path, sizeof(path), "%s%s/%s%s.pb.gz", process->root,
-			 process->directory, stem, kinds[i].name);
+	for (size_t i = 0; i < 2 * KIND_COUNT; i++) {
+		snprintf(path, sizeof(path), "%s%s/%s%s.%s", process->root,
+			 process->directory, stem, kinds[i / 2].name,
+			 endings[i % 2]);
 		if (access(path, F_OK) == 0)
 			puts(path);
 	}
@@ -222,27 +234,6 @@ check_signal(const struct process *process)
 	return COMMAND_OK;
 }
 
-/* Finds the process and the agent in it: a failure's status, else 0. */
-static int
-find_agent(struct process *process, pid_t pid)
-{
-	int error = process_status(process, pid);
-
-	if (error == -ESRCH || (!error && process->state == 'Z'))
-		return command_fail("dump: there is no process %d", (int)pid);
-	if (!error)
-		error = process_library(process);
-	if (error == -ENOENT)
-		return command_fail("dump: the agent is not in process %d; "
-				    "start the program with heapagent run",
-				    (int)pid);
-	if (error)
-		return command_fail("dump: process %d: %s", (int)pid,
-				    strerror(-error));
-	process_settings(process);
-	return COMMAND_OK;
-}
-
 /* The whole text as a positive number up to limit, or -1. */
 static double
 positive(const char *text, double limit)
@@ -279,14 +270,7 @@ read_options(int argc, char **argv, struct dump_options *options)
 					       "number of seconds (to 86400)",
 					       optarg);
 	}
-	if (optind + 1 != argc)
-		return command_misused("dump: give one process number");
-	if (strspn(argv[optind], "0123456789") != strlen(argv[optind]) ||
-	    positive(argv[optind], INT_MAX) < 0)
-		return command_misused("dump: '%s' is not a process number",
-				       argv[optind]);
-	options->pid = atoi(argv[optind]);
-	return COMMAND_OK;
+	return find_agent_pid("dump", argc, argv, &options->pid);
 }
 
 static int
@@ -297,7 +281,7 @@ dump(int argc, char **argv)
 	int status = read_options(argc, argv, &options);
 
 	if (status == COMMAND_OK)
-		status = find_agent(&process, options.pid);
+		status = find_agent("dump", &process, options.pid);
 	if (status == COMMAND_OK)
 		status = check_signal(&process);
 	if (status == COMMAND_OK)

@@ -31,6 +31,7 @@ static const struct setting settings[] = {
 	{ "dir", "HEAPAGENT_DIR", NULL },
 	{ "signal", "HEAPAGENT_SIGNAL", NULL },
 	{ "profiles", "HEAPAGENT_PROFILES", NULL },
+	{ "format", "HEAPAGENT_FORMAT", NULL },
 	{ "at-exit", "HEAPAGENT_AT_EXIT", "1" },
 	{ "depth", "HEAPAGENT_DEPTH", NULL },
 	{ "memory", "HEAPAGENT_MEMORY", NULL },
@@ -167,6 +168,8 @@ const struct command command_run = {
 		"  --signal S     what asks for a dump (USR2): name, number, "
 		"RTMIN+n or none\n"
 		"  --profiles L   which kinds (heap,allocs,threads)\n"
+		"  --format F     proto, or text (for google-pprof and "
+		"jeprof)\n"
 		"  --at-exit      dump at normal exit too\n"
 		"  --depth N      frames kept of a stack (128)\n"
 		"  --memory N     the most memory for the profiles (64M)\n"

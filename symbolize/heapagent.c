@@ -11,7 +11,7 @@
 static const struct command *const commands[] = {
 	&command_run,	&command_dump,	&command_symbolize, &command_top,
 	&command_tree,	&command_peek,	&command_diff,	    &command_flame,
-	&command_inuse, &command_delta,
+	&command_inuse, &command_delta, &command_text,	    &command_status,
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 

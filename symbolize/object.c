@@ -129,3 +129,15 @@ object_find(struct object *object, uint64_t file_offset,
 	frames[count - 1].name = name;
 	return count;
 }
+
+bool
+object_function_offset(struct object *object, uint64_t file_offset,
+		       uint64_t mapping_offset, uint64_t *offset)
+{
+	uint64_t address, start;
+	if (!address_of(object, file_offset, mapping_offset, &address) ||
+	    !symbols_start(object->symbols, address, &start))
+		return false;
+	*offset = address - start;
+	return true;
+}

@@ -32,4 +32,11 @@ size_t object_find(struct object *object, uint64_t file_offset,
 		   uint64_t mapping_offset, bool only_outermost,
 		   struct inline_frame frames[INLINES_MAX]);
 
+/*
+ * How far into its function the address at a file offset is, by the symbol
+ * tables. False if they have none there.
+ */
+bool object_function_offset(struct object *object, uint64_t file_offset,
+			    uint64_t mapping_offset, uint64_t *offset);
+
 #endif

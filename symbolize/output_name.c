@@ -13,7 +13,7 @@
 static int
 stem_bytes(const char *name)
 {
-	static const char *const endings[] = { ".pb.gz", ".pb", ".gz" };
+	static const char *const endings[] = { ".pb.gz", ".pb", ".gz", ".txt" };
 	size_t bytes = strlen(name);
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
 		size_t ending = strlen(endings[i]);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "legacy_text.h"
 #include "memory.h"
 #include "profile_check.h"
 #include "profile_file.h"
@@ -68,7 +69,9 @@ profile_parse(const char *path, const uint8_t *data, size_t data_bytes,
 {
 	if (!data_bytes)
 		return reason_set(reason, -EINVAL, "the file is empty");
-	struct pb_profile *pb = unpack(data, data_bytes, reason);
+	bool is_text = legacy_text_is(data, data_bytes);
+	struct pb_profile *pb = is_text ? legacy_text_empty()
+					: unpack(data, data_bytes, reason);
 	if (!pb)
 		return -EINVAL;
 	struct profile *made = memory_get(sizeof(*made));
@@ -78,8 +81,11 @@ profile_parse(const char *path, const uint8_t *data, size_t data_bytes,
 	made->locations = table_new();
 	made->functions = table_new();
 	made->string_capacity = pb->n_string_table;
+	int status =
+		is_text ? legacy_text_read(made, data, data_bytes, reason) : 0;
 	made->function_capacity = pb->n_function;
-	int status = profile_check(made, reason);
+	if (!status)
+		status = profile_check(made, reason);
 	if (status) {
 		profile_free(made);
 		return status;

@@ -47,7 +47,8 @@ struct profile {
 };
 
 /*
- * Reads a profile, gzip-compressed or not; "-" is standard input. The result
+ * Reads a profile, gzip-compressed or not, of pprof's format or one of the
+ * texts of legacy_text.h; "-" is standard input. The result
  * is consistent as above, or there is none.
  */
 int profile_read(const char *path, struct profile **profile,

@@ -169,8 +169,8 @@ sort(struct symbols *symbols)
 	symbols->sorted = true;
 }
 
-const char *
-symbols_find(struct symbols *symbols, uint64_t address)
+static const struct symbol *
+find(struct symbols *symbols, uint64_t address)
 {
 	if (!symbols->sorted)
 		sort(symbols);
@@ -185,7 +185,23 @@ symbols_find(struct symbols *symbols, uint64_t address)
 	while (low && symbols->items[low - 1].reach > address) {
 		const struct symbol *symbol = &symbols->items[--low];
 		if (symbol->end > address)
-			return symbol->name;
+			return symbol;
 	}
 	return NULL;
+}
+
+const char *
+symbols_find(struct symbols *symbols, uint64_t address)
+{
+	const struct symbol *symbol = find(symbols, address);
+	return symbol ? symbol->name : NULL;
+}
+
+bool
+symbols_start(struct symbols *symbols, uint64_t address, uint64_t *start)
+{
+	const struct symbol *symbol = find(symbols, address);
+	if (symbol)
+		*start = symbol->start;
+	return symbol;
 }

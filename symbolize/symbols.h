@@ -28,4 +28,7 @@ void symbols_add(struct symbols *symbols, struct elf_file *file, uint64_t bias);
  */
 const char *symbols_find(struct symbols *symbols, uint64_t address);
 
+/* Where that function begins; false if there is none. */
+bool symbols_start(struct symbols *symbols, uint64_t address, uint64_t *start);
+
 #endif

@@ -88,7 +88,7 @@ compile() {
 @test "run sets the variables and starts the program in its place" {
 	run --separate-stderr "$heapagent" run --rate 4096 --dir "$dir" \
 		--signal USR1 --depth 64 --memory=32M --profiles heap \
-		--at-exit --unwinder fp --log quiet \
+		--format text --at-exit --unwinder fp --log quiet \
 		-- "$prog/show_settings" --rate 5 x
 	[ "$status" -eq 0 ]
 	echo "$output"
@@ -102,6 +102,7 @@ compile() {
 		HEAPAGENT_DEPTH=64
 		HEAPAGENT_MEMORY=32M
 		HEAPAGENT_PROFILES=heap
+		HEAPAGENT_FORMAT=text
 		HEAPAGENT_AT_EXIT=1
 		HEAPAGENT_UNWINDER=fp
 		HEAPAGENT_LOG=quiet

@@ -4,7 +4,7 @@
  */
 /* SYMBOLIZE: profile profile_check profile_file profile_edit delta samples */
 /* SYMBOLIZE: graph flame_tree estimate demangle short_name table memory */
-/* SYMBOLIZE: reason proto */
+/* SYMBOLIZE: reason proto legacy_text legacy_place */
 #include <stdlib.h>
 
 #include "delta.h"

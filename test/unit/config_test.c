@@ -161,6 +161,9 @@ others(void **state)
 	assert_int_equal(config.log, LOG_INFO);
 	refuse("HEAPAGENT_LOG=debug");
 	accept("HEAPAGENT_FORMAT=proto");
+	assert_int_equal(config.format, FORMAT_PROTO);
+	accept("HEAPAGENT_FORMAT=text");
+	assert_int_equal(config.format, FORMAT_TEXT);
 	refuse("HEAPAGENT_FORMAT=json");
 }
 

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * command_text.c - `heapagent text`: a whole profile as text, with names.
+ *
+ * In the form of Go's runtime/pprof with debug=1, which other readers of
+ * pprof's older texts know, too:
+ *
+ *	heap profile: OBJECTS: BYTES [OBJECTS: BYTES] @ heapprofile
+ *	OBJECTS: BYTES [OBJECTS: BYTES] @ 0xADDRESS...
+ *	#	0xADDRESS	FUNCTION+0xOFFSET	FILE:LINE
+ *
+ * in use, and in brackets allocated. What was sampled is an estimate here, so
+ * the type is that of a profile that is not sampled.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "estimate.h"
+#include "legacy_place.h"
+#include "memory.h"
+#include "object.h"
+#include "view.h"
+
+struct text {
+	const struct profile *profile;
+	/* Sample types: in use, allocated; objects, bytes. -1: none. */
+	int columns[4];
+	bool is_heap;
+	int type; /* of the order, and what else than a heap shows */
+	/* For how far into a function a call is; NULL: not opened yet. */
+	const struct locate_options *locate;
+	struct object **objects; /* by the mapping's position */
+};
+
+static const char *
+text_of(const struct text *text, int64_t string)
+{
+	return profile_text(text->profile, string);
+}
+
+static void
+choose_columns(struct text *text)
+{
+	static const char *const names[4][2] = {
+		{ "inuse_objects", "objects" },
+		{ "inuse_space", "space" },
+		{ "alloc_objects", "objects" },
+		{ "alloc_space", "space" },
+	};
+	text->is_heap = false;
+	for (int i = 0; i < 4; i++) {
+		int type = profile_sample_type(text->profile, names[i][0]);
+		if (type < 0)
+			type = profile_sample_type(text->profile, names[i][1]);
+		text->columns[i] = type;
+		text->is_heap = text->is_heap || type >= 0;
+	}
+	text->type = profile_default_type(text->profile);
+}
+
+static int64_t
+value_of(const struct pb_sample *sample, int type)
+{
+	return type < 0 ? 0 : sample->value[type];
+}
+
+static void
+print_figures(const int64_t values[4])
+{
+	printf("%" PRId64 ": %" PRId64 " [%" PRId64 ": %" PRId64 "] @",
+	       values[0], values[1], values[2], values[3]);
+}
+
+static void
+print_head(const struct text *text)
+{
+	const struct pb_profile *pb = text->profile->pb;
+	int64_t sums[4] = { 0 }, sum = 0;
+	for (size_t i = 0; i < pb->n_sample; i++) {
+		/* Modulo 2^64, whatever the file says. */
+		for (int k = 0; k < 4; k++)
+			sums[k] =
+				(int64_t)((uint64_t)sums[k] +
+					  (uint64_t)value_of(pb->sample[i],
+							     text->columns[k]));
+		sum = (int64_t)((uint64_t)sum +
+				(uint64_t)pb->sample[i]->value[text->type]);
+	}
+	if (!text->is_heap) {
+		printf("%s profile: total %" PRId64 "\n",
+		       text_of(text, pb->sample_type[text->type]->type), sum);
+		return;
+	}
+	/* Else Go's reader takes the four columns for two. */
+	if (sums[1] == sums[3])
+		sums[3] = (int64_t)((uint64_t)sums[3] + 1);
+	fputs("heap profile: ", stdout);
+	print_figures(sums);
+	puts(" heapprofile");
+	if (estimate_is_one(text->profile, text->type))
+		printf("# estimates, of a sample each %" PRId64
+		       " bytes on average\n",
+		       pb->period);
+}
+
+static const char *
+label_of(const struct text *text, const struct pb_sample *sample,
+	 const char *key)
+{
+	for (size_t i = 0; i < sample->n_label; i++)
+		if (!strcmp(text_of(text, sample->label[i]->key), key))
+			return text_of(text, sample->label[i]->str);
+	return NULL;
+}
+
+static bool
+is_truncated(const struct pb_location *location)
+{
+	return !location->address && location->n_line;
+}
+
+static void
+print_stack(const struct text *text, const struct pb_sample *sample)
+{
+	for (size_t i = 0; i < sample->n_location_id; i++) {
+		const struct pb_location *location =
+			profile_location(text->profile, sample->location_id[i]);
+		/* To where the call returns, from which readers take one. */
+		printf(" 0x%" PRIx64,
+		       (is_truncated(location) ? LEGACY_TRUNCATED_ADDRESS
+					       : location->address) +
+			       1);
+	}
+	putchar('\n');
+}
+
+/* False if its file is not there, or names nothing at the address. */
+static bool
+function_offset(const struct text *text, const struct pb_location *location,
+		uint64_t *offset)
+{
+	const struct pb_mapping *mapping =
+		profile_mapping(text->profile, location->mapping_id);
+	if (!mapping || location->address < mapping->memory_start)
+		return false;
+	const struct pb_profile *pb = text->profile->pb;
+	struct object **object = text->objects;
+	/* Few, and the first as a rule. */
+	for (size_t i = 0; pb->mapping[i] != mapping; i++)
+		object++;
+	if (!*object)
+		*object = object_open(text->locate,
+				      text_of(text, mapping->filename),
+				      text_of(text, mapping->build_id));
+	return object_function_offset(*object,
+				      location->address -
+					      mapping->memory_start +
+					      mapping->file_offset,
+				      mapping->file_offset, offset);
+}
+
+/* The offset is that of the function itself, not of one inlined into it. */
+static void
+print_line(const struct text *text, const struct pb_location *location,
+	   const struct pb_line *line)
+{
+	uint64_t offset;
+	const struct pb_function *function =
+		profile_function(text->profile, line->function_id);
+	const char *name = text_of(text, function->name);
+	const char *file = text_of(text, function->filename);
+	if (!*name)
+		name = text_of(text, function->system_name);
+	printf("#\t0x%" PRIx64 "\t%s", location->address, name);
+	if (line == location->line[location->n_line - 1] &&
+	    function_offset(text, location, &offset))
+		printf("+0x%" PRIx64, offset);
+	if (*file)
+		printf("\t%s:%" PRId64, file, line->line);
+	putchar('\n');
+}
+
+static void
+print_unnamed(const struct text *text, const struct pb_location *location)
+{
+	const struct pb_mapping *mapping =
+		profile_mapping(text->profile, location->mapping_id);
+	const char *file = mapping ? text_of(text, mapping->filename) : "";
+	const char *slash = strrchr(file, '/');
+	printf("#\t0x%" PRIx64, location->address);
+	if (*file)
+		printf("\t%s+0x%" PRIx64, slash ? slash + 1 : file,
+		       location->address - mapping->memory_start +
+			       mapping->file_offset);
+	putchar('\n');
+}
+
+static void
+print_frames(const struct text *text, const struct pb_sample *sample)
+{
+	for (size_t i = 0; i < sample->n_location_id; i++) {
+		const struct pb_location *location =
+			profile_location(text->profile, sample->location_id[i]);
+		/* Innermost first, what it was inlined into after it. */
+		for (size_t k = 0; k < location->n_line; k++)
+			print_line(text, location, location->line[k]);
+		if (!location->n_line)
+			print_unnamed(text, location);
+	}
+}
+
+static void
+print_sample(const struct text *text, const struct pb_sample *sample)
+{
+	const char *thread = label_of(text, sample, "thread");
+	const char *state = label_of(text, sample, "state");
+	int64_t count = sample->value[text->type], values[4];
+	if (text->is_heap) {
+		for (int i = 0; i < 4; i++)
+			values[i] = value_of(sample, text->columns[i]);
+		print_figures(values);
+	} else {
+		putchar('\n');
+		if (thread)
+			printf("# thread %s (%s) x%" PRId64 ":\n", thread,
+			       state ? state : "unknown", count);
+		printf("%" PRId64 " @", count);
+	}
+	print_stack(text, sample);
+	print_frames(text, sample);
+}
+
+/* As in /proc/PID/maps. */
+static void
+print_mapping(uint64_t start, uint64_t limit, uint64_t offset, const char *file)
+{
+	printf("%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 0 %s\n",
+	       start, limit, offset, file);
+}
+
+static void
+print_mappings(const struct text *text)
+{
+	const struct pb_profile *pb = text->profile->pb;
+	bool truncated = false;
+	puts(text->is_heap ? "\nMAPPED_LIBRARIES:" : "\n--- Memory map: ---");
+	for (size_t i = 0; i < pb->n_mapping; i++) {
+		const struct pb_mapping *mapping = pb->mapping[i];
+		const char *file = text_of(text, mapping->filename);
+		if (mapping->memory_limit > mapping->memory_start &&
+		    strcmp(file, LEGACY_TRUNCATED) != 0)
+			print_mapping(mapping->memory_start,
+				      mapping->memory_limit,
+				      mapping->file_offset, file);
+	}
+	for (size_t i = 0; i < pb->n_location; i++)
+		truncated = truncated || is_truncated(pb->location[i]);
+	if (truncated)
+		print_mapping(LEGACY_TRUNCATED_ADDRESS,
+			      LEGACY_TRUNCATED_ADDRESS + 1, 0,
+			      LEGACY_TRUNCATED);
+}
+
+static void
+print_comments(const struct text *text)
+{
+	const struct pb_profile *pb = text->profile->pb;
+	putchar('\n');
+	for (size_t i = 0; i < pb->n_comment; i++) {
+		const char *comment = text_of(text, pb->comment[i]);
+		fputs("# ", stdout);
+		for (; *comment; comment++)
+			putchar(*comment == '\n' ? ' ' : *comment);
+		putchar('\n');
+	}
+	if (pb->time_nanos)
+		printf("# time_nanos = %" PRId64 "\n", pb->time_nanos);
+	if (pb->duration_nanos)
+		printf("# duration_nanos = %" PRId64 "\n", pb->duration_nanos);
+	for (size_t i = 0; i < pb->n_mapping; i++) {
+		const struct pb_mapping *mapping = pb->mapping[i];
+		if (*text_of(text, mapping->build_id))
+			printf("# build_id = %s 0x%" PRIx64 "\n",
+			       text_of(text, mapping->build_id),
+			       mapping->memory_start);
+	}
+}
+
+struct ordered {
+	const struct pb_sample *sample;
+	int64_t value;
+	size_t index;
+};
+
+/* The most first; what is equal stays in the order of the file. */
+static int
+by_value(const void *a, const void *b)
+{
+	const struct ordered *x = a, *y = b;
+	if (x->value != y->value)
+		return x->value < y->value ? 1 : -1;
+	return x->index < y->index ? -1 : 1;
+}
+
+static void
+print_samples(const struct text *text)
+{
+	const struct pb_profile *pb = text->profile->pb;
+	struct ordered *order = memory_get((pb->n_sample + 1) * sizeof(*order));
+	for (size_t i = 0; i < pb->n_sample; i++)
+		order[i] = (struct ordered){
+			.sample = pb->sample[i],
+			.value = pb->sample[i]->value[text->type],
+			.index = i,
+		};
+	qsort(order, pb->n_sample, sizeof(*order), by_value);
+	for (size_t i = 0; i < pb->n_sample; i++)
+		print_sample(text, order[i].sample);
+	free(order);
+}
+
+static int
+show(struct view *view, const char *path)
+{
+	struct profile *profile;
+	int status = view_read(view, path, &profile);
+	if (status)
+		return status;
+	const size_t mappings = profile->pb->n_mapping;
+	struct text text = {
+		.profile = profile,
+		.locate = &view->symbolizer.locate,
+		.objects = memory_get((mappings + 1) * sizeof(struct object *)),
+	};
+	choose_columns(&text);
+	view_output_begin(view);
+	print_head(&text);
+	print_samples(&text);
+	print_comments(&text);
+	print_mappings(&text);
+	status = view_output_end(view);
+	for (size_t i = 0; i < mappings; i++)
+		if (text.objects[i])
+			object_close(text.objects[i]);
+	free(text.objects);
+	profile_free(profile);
+	return status;
+}
+
+static int
+run(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		OPTIONS_SYMBOLIZER,
+		{ NULL, 0, NULL, 0 },
+	};
+	struct view view;
+	int status = COMMAND_OK, option;
+	view_init(&view);
+	opterr = 0;
+	while (!status && (option = getopt_long(argc, argv, ":", long_options,
+						NULL)) != -1)
+		if (!options_symbolizer(option, &view.symbolizer))
+			status = options_misused(option, argv);
+	if (!status && optind + 1 != argc)
+		status = command_misused("text: one file is wanted");
+	if (!status)
+		status = show(&view, argv[optind]);
+	view_end(&view);
+	return status;
+}
+
+const struct command command_text = {
+	.name = "text",
+	.arguments = "FILE",
+	.summary = "The whole profile as text: each stack with its figures and "
+		   "names",
+	.options = OPTIONS_SYMBOLIZER_HELP,
+	.run = run,
+};

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * find_agent.c - from a process number to the agent in it; see find_agent.h.
+ */
+#include "find_agent.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+int
+find_agent_pid(const char *command, int argc, char **argv, pid_t *pid)
+{
+	const char *text;
+	long number;
+
+	if (optind + 1 != argc)
+		return command_misused("%s: give one process number", command);
+	text = argv[optind];
+	errno = 0;
+	number = strtol(text, NULL, 10);
+	if (strspn(text, "0123456789") != strlen(text) || errno != 0 ||
+	    number < 1 || number > INT_MAX)
+		return command_misused("%s: '%s' is not a process number",
+				       command, text);
+	*pid = (pid_t)number;
+	return COMMAND_OK;
+}
+
+int
+find_agent(const char *command, struct process *process, pid_t pid)
+{
+	int error = process_status(process, pid);
+
+	if (error == -ESRCH || (!error && process->state == 'Z'))
+		return command_fail("%s: there is no process %d", command,
+				    (int)pid);
+	if (!error)
+		error = process_library(process);
+	if (error == -ENOENT)
+		return command_fail("%s: the agent is not in process %d; "
+				    "start the program with heapagent run",
+				    command, (int)pid);
+	if (error)
+		return command_fail("%s: process %d: %s", command, (int)pid,
+				    strerror(-error));
+	process_settings(process);
+	return COMMAND_OK;
+}
