@@ -2,9 +2,9 @@
 /*
  * live.h - the sampled blocks that are in use: address → size, weight, bucket.
  *
- * In front of the table stands a filter of small counters, indexed by a hash
- * of the address: zero says that no sampled block can be there, which is all
- * that a free of an unsampled block looks at.
+ * In front of the table stands a filter of small counters, indexed by some
+ * bits of the address: zero says that no sampled block can be there, which is
+ * all that a free of an unsampled block looks at.
  *
  * An address is in the table at most once. The program itself orders the
  * operations on one address: it is inserted before malloc returns it and
@@ -32,42 +32,40 @@ struct live_block {
 _Static_assert(sizeof(struct live_block) == 24, "eight to three cache lines");
 
 /*
- * Which counters are looked at: the address of the first, whose low five bits
- * also say by how much the 32-bit hash is shifted right (20 down to 9): the
- * counters are placed so. One word holds both, so a reader never sees the one
- * without the other. Atomic; valid from the start of the process.
+ * The filter: a counter for each 64 bytes of address space, and again from the
+ * beginning every 16 MiB. Neighbours in memory are neighbours here, so what a
+ * program's frees read of it is 1/64 of the memory they free, and no hash of
+ * a block far away pushes the program's own data out of the cache. Atomic.
  */
-extern HIDDEN uintptr_t live_filter;
+#define LIVE_GRANULE_BITS 6
+#define LIVE_FILTER_BITS 18
+extern HIDDEN uint8_t live_filter[1 << LIVE_FILTER_BITS];
 
 static inline uint32_t
-live_hash(uintptr_t address)
+live_filter_index(uintptr_t address)
 {
-	/* 2^32 / golden ratio: the high bits depend on all lower ones. */
-	return (uint32_t)address * UINT32_C(0x9e3779b1);
+	return (uint32_t)address >> LIVE_GRANULE_BITS &
+	       ((1U << LIVE_FILTER_BITS) - 1);
 }
 
 /*
- * False if no block at that address is in the table. A relaxed load of each is
+ * False if no block at that address is in the table. A relaxed load is
  * enough: whoever frees a block got its address from the thread that inserted
- * it, by synchronisation of the program's own, so the counter's increment (or
- * a later filter's that has it too) happened before. [hook]
+ * it, by synchronisation of the program's own, so the counter's increment
+ * happened before. [hook]
  */
 static inline bool
 live_maybe(const void *p)
 {
-	uintptr_t filter = atomic_load_relaxed(&live_filter);
-	uint32_t index = live_hash((uintptr_t)p) >> (filter & 31);
+	uint32_t index = live_filter_index((uintptr_t)p);
 
-	return unlikely(arch_byte_is_set(filter, index));
+	return unlikely(arch_byte_is_set((uintptr_t)live_filter, index));
 }
 
-/* Makes table and filters in the region. 0 or -ENOMEM. [init] */
+/* Makes the table in the region. 0 or -ENOMEM. [init] */
 int live_init(void);
 
-/*
- * Enters a block. False if it cannot be held: no free slot (counted), or an
- * address no allocator gives (not a multiple of 8). [hook]
- */
+/* Enters a block. False if there is no free slot (counted). [hook] */
 bool live_insert(const void *p, const struct live_block *block);
 
 /* Takes a block out. False if it is not there. [hook] */

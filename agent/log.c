@@ -2,7 +2,11 @@
 /* log.c - one-line messages without stdio; see log.h. */
 #include "log.h"
 
+#include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "config.h"
 #include "sys.h"
@@ -111,6 +115,12 @@ log_format(char *buffer, size_t size_bytes, const char *format, ...)
 	return length;
 }
 
+/* Immutable after log_remember_stream(). */
+static struct {
+	dev_t device;
+	ino_t inode;
+} stream;
+
 static void
 write_line(const char *format, va_list args)
 {
@@ -120,7 +130,7 @@ write_line(const char *format, va_list args)
 	used += log_vformat(line + used, sizeof(line) - 1 - used, format, args);
 	line[used++] = '\n';
 	/* A message that cannot be written is lost: there is nobody to tell. */
-	(void)sys_write_all(2, line, used);
+	(void)sys_write_all(STDERR_FILENO, line, used);
 }
 
 void
@@ -141,6 +151,40 @@ log_info(const char *format, ...)
 	va_list args;
 
 	if (config.log < LOG_INFO)
+		return;
+	va_start(args, format);
+	write_line(format, args);
+	va_end(args);
+}
+
+void
+log_remember_stream(void)
+{
+	struct stat st;
+
+	if (sys_failed(sys_call2(SYS_fstat, STDERR_FILENO, &st)))
+		return;
+	stream.device = st.st_dev;
+	stream.inode = st.st_ino;
+}
+
+static bool
+stream_takes_a_line(void)
+{
+	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
+	struct stat st;
+
+	return !sys_failed(sys_call2(SYS_fstat, STDERR_FILENO, &st)) &&
+	       st.st_dev == stream.device && st.st_ino == stream.inode &&
+	       sys_call3(SYS_poll, &fd, 1, 0) == 1;
+}
+
+void
+log_late(const char *format, ...)
+{
+	va_list args;
+
+	if (config.log < LOG_WARN || !stream_takes_a_line())
 		return;
 	va_start(args, format);
 	write_line(format, args);

@@ -16,6 +16,13 @@
 
 /* Something is wrong that the user should know; unless LOG=quiet. [any] */
 void log_warn(const char *format, ...) PRINTF_LIKE(1, 2);
+/*
+ * The same, when the program has been running for a while: only if standard
+ * error is still what it was at log_remember_stream() (it may have been closed
+ * and its number reused), and takes a line without blocking. [any]
+ */
+void log_late(const char *format, ...) PRINTF_LIKE(1, 2);
+void log_remember_stream(void);
 /* Only if LOG=info. [any] */
 void log_info(const char *format, ...) PRINTF_LIKE(1, 2);
 

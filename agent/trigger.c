@@ -19,12 +19,9 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "arch/x86_64_context.h"
 #include "atomics.h"
@@ -55,11 +52,6 @@
 enum { WAITING, ASKED, ASKING, RELEASED };
 
 /* What a descriptor refers to. */
-struct stream_identity {
-	dev_t device;
-	ino_t inode;
-};
-
 static struct {
 	struct requests requests;
 	uint32_t waiting;   /* atomic, a futex: one of the above */
@@ -74,7 +66,6 @@ static struct {
 	bool seccomp_at_start;
 	bool yama_restricts;
 	bool installed;
-	struct stream_identity standard_error;
 } trigger;
 
 /* Sleeps while *word is value, at most a slice. */
@@ -261,37 +252,6 @@ attend(void)
 	(void)wait_while(&trigger.waiting, WAITING, RELEASE_TIMEOUT_NS);
 }
 
-static bool
-identify(int fd, struct stream_identity *identity)
-{
-	struct stat st;
-
-	if (sys_failed(sys_call2(SYS_fstat, fd, &st)))
-		return false;
-	identity->device = st.st_dev;
-	identity->inode = st.st_ino;
-	return true;
-}
-
-/*
- * Says why there is no dump, if standard error is still what it was when the
- * program started (it may have been closed, and the number reused), and would
- * take a line without blocking.
- */
-static void
-report(int error)
-{
-	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
-	struct stream_identity now;
-
-	if (!identify(STDERR_FILENO, &now) ||
-	    now.device != trigger.standard_error.device ||
-	    now.inode != trigger.standard_error.inode ||
-	    sys_call3(SYS_poll, &fd, 1, 0) != 1)
-		return;
-	log_warn("no dump in %s: error %d", config.directory, -error);
-}
-
 /*
  * A sandbox that the program has put itself in since it started may end it for
  * a system call it does not know. One that was there before us (a container's)
@@ -331,7 +291,8 @@ start_on_own_stack(void)
 			dump_child_reap(END_TIMEOUT_NS);
 	}
 	if (trigger.error < 0)
-		report(trigger.error);
+		log_late("no dump in %s: error %d", config.directory,
+			 -trigger.error);
 }
 
 /*
@@ -441,7 +402,7 @@ trigger_init(void)
 	trigger.seccomp_at_start = sys_call5(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0,
 					     0) == SECCOMP_MODE_FILTER;
 	trigger.yama_restricts = yama_restricts();
-	(void)identify(STDERR_FILENO, &trigger.standard_error);
+	log_remember_stream();
 	if (config.signal == 0)
 		return 0;
 	if (sigaction(config.signal, NULL, &before) != 0)

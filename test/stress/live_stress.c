@@ -137,7 +137,7 @@ threads_free_each_others_blocks(void **state)
 	assert_int_equal(missed, 0);
 	assert_int_equal(live_each(visit, &left), 0);
 	assert_int_equal(left, expected);
-	assert_true(expected > 4000); /* the filter was widened on the way */
+	assert_true(expected > 4000); /* more than one level was opened */
 	for (unsigned i = 0; i < THREADS; i++)
 		while (mailbox[i].count > 0)
 			release(mailbox[i].blocks[--mailbox[i].count]);

@@ -107,17 +107,7 @@ one_block(void **state)
 	assert_int_equal(count_live(), 0);
 }
 
-static void
-odd_addresses_are_refused(void **state)
-{
-	struct live_block block = { 0 };
-
-	(void)state;
-	assert_false(live_insert((char *)address_of(3) + 4, &block));
-	assert_false(live_maybe((char *)address_of(3) + 4));
-}
-
-/* Up through every width of the filter and down again. */
+/* Up through many levels and down again. */
 static void
 grows_and_empties(void **state)
 {
@@ -213,7 +203,6 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_block),
-		cmocka_unit_test(odd_addresses_are_refused),
 		cmocka_unit_test(filter_is_selective),
 		cmocka_unit_test(churn_leaves_no_trace),
 		cmocka_unit_test(grows_and_empties),
