@@ -42,6 +42,9 @@ $(B)/agent/%.o: agent/%.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(AGENT_CFLAGS) -c -o $@ $<
 
+$(B)/agent/bytes.o: AGENT_CFLAGS += -ffreestanding \
+	-fno-tree-loop-distribute-patterns
+
 include symbolize/build.mk
 include test/build.mk
 

@@ -67,7 +67,8 @@ dynamic() {
 	run nm -D --undefined-only "$library"
 	[ "$status" -eq 0 ]
 	for name in malloc printf fprintf snprintf fopen strdup exp log log2 \
-		pthread_getattr_np pthread_mutex_lock backtrace; do
+		pthread_getattr_np pthread_mutex_lock backtrace \
+		memcpy memmove memset memcmp strlen strcmp strchr; do
 		[[ ! $output =~ " U $name"(@|$'\n'|$) ]]
 	done
 }
