@@ -121,6 +121,18 @@ static struct {
 	ino_t inode;
 } stream;
 
+/*
+ * True if a line can be written at once. Not to a pipe that nobody reads any
+ * more (POLLERR beside POLLOUT): its SIGPIPE would end the host.
+ */
+static bool
+takes_a_line(void)
+{
+	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	return sys_call3(SYS_poll, &fd, 1, 0) == 1 && fd.revents == POLLOUT;
+}
+
 static void
 write_line(const char *format, va_list args)
 {
@@ -130,7 +142,8 @@ write_line(const char *format, va_list args)
 	used += log_vformat(line + used, sizeof(line) - 1 - used, format, args);
 	line[used++] = '\n';
 	/* A message that cannot be written is lost: there is nobody to tell. */
-	(void)sys_write_all(STDERR_FILENO, line, used);
+	if (takes_a_line())
+		(void)sys_write_all(STDERR_FILENO, line, used);
 }
 
 void
@@ -169,14 +182,12 @@ log_remember_stream(void)
 }
 
 static bool
-stream_takes_a_line(void)
+is_remembered_stream(void)
 {
-	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
 	struct stat st;
 
 	return !sys_failed(sys_call2(SYS_fstat, STDERR_FILENO, &st)) &&
-	       st.st_dev == stream.device && st.st_ino == stream.inode &&
-	       sys_call3(SYS_poll, &fd, 1, 0) == 1;
+	       st.st_dev == stream.device && st.st_ino == stream.inode;
 }
 
 void
@@ -184,7 +195,7 @@ log_late(const char *format, ...)
 {
 	va_list args;
 
-	if (config.log < LOG_WARN || !stream_takes_a_line())
+	if (config.log < LOG_WARN || !is_remembered_stream())
 		return;
 	va_start(args, format);
 	write_line(format, args);

@@ -2,8 +2,9 @@
 /*
  * log.h - one-line messages on standard error, "heapagent: ...".
  *
- * Formats into a small buffer of its own and makes one write: no stdio, no
- * allocation, no errno. Understands %s, %d, %u, %x (with l, ll, z and a
+ * Formats into a small buffer of its own and makes one write, if standard error
+ * takes it without blocking and without SIGPIPE: no stdio, no allocation, no
+ * errno. Understands %s, %d, %u, %x (with l, ll, z and a
  * zero-padded width) and %% only.
  */
 #ifndef HEAPAGENT_LOG_H
@@ -19,7 +20,7 @@ void log_warn(const char *format, ...) PRINTF_LIKE(1, 2);
 /*
  * The same, when the program has been running for a while: only if standard
  * error is still what it was at log_remember_stream() (it may have been closed
- * and its number reused), and takes a line without blocking. [any]
+ * and its number reused). [any]
  */
 void log_late(const char *format, ...) PRINTF_LIKE(1, 2);
 void log_remember_stream(void);

@@ -230,14 +230,13 @@ tracker_allocated(const void *p, size_t size_bytes, const uintptr_t *frame)
 		counter_add(COUNTER_samples_dropped_reentrant);
 		return;
 	}
-	if (unlikely(is_cramped(thread, frame))) {
-		counter_add(COUNTER_samples_dropped_small_stack);
-		return;
-	}
 	thread->inside = 1;
 	/* A handler that allocates from here on finds us inside. */
 	signal_fence();
-	take_sample(thread, p, size_bytes, frame);
+	if (unlikely(is_cramped(thread, frame)))
+		counter_add(COUNTER_samples_dropped_small_stack);
+	else
+		take_sample(thread, p, size_bytes, frame);
 	signal_fence();
 	thread->inside = 0;
 }

@@ -358,6 +358,19 @@ threads_are_named() {
 	[ "${#lines[@]}" = 1 ]
 }
 
+@test "a standard error that nobody reads any more: no SIGPIPE" {
+	mkfifo "$BATS_TEST_TMPDIR/pipe"
+	true <"$BATS_TEST_TMPDIR/pipe" &
+	exec 4>"$BATS_TEST_TMPDIR/pipe"
+	wait $!
+	# Once at start, and once for the dump.
+	for setting in HEAPAGENT_RATE=lots HEAPAGENT_DIR=/nonexistent; do
+		run -0 bash -c "env LD_PRELOAD=$AGENT $setting $PROG/exact 10 \
+			2>&4"
+	done
+	exec 4>&-
+}
+
 @test "HEAPAGENT_LOG=quiet: not even that" {
 	HEAPAGENT_LOG=quiet HEAPAGENT_DIR=/nonexistent case_passes unchanged
 	[ -z "$output" ]
