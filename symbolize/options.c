@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "memory.h"
 
@@ -64,6 +65,8 @@ options_set_symbolizer(struct symbolizer_options *options, int key,
 		return true;
 	case OPT_PERF_MAP:
 		options->perf_map = value;
+		if (access(value, R_OK))
+			*accepted = "a file that can be read";
 		return true;
 	default:
 		return false;
