@@ -374,7 +374,10 @@ $dir/patient.$victim.$seq.heap.pb.gz" ]
 	[ "$status" -eq 0 ]
 	library=$(realpath "$installed/lib/heapagent/libheapagent.so")
 	[ "$output" = "LD_PRELOAD=$library" ]
-	start "$installed/bin/heapagent" run "$prog/patient"
+	# As a distribution's packages are: nothing hangs on our own symbols.
+	strip "$library"
+	start "$installed/bin/heapagent" run --signal USR1 --dir "$dir" \
+		"$prog/patient" overwrite
 	run --separate-stderr "$installed/bin/heapagent" dump "$victim"
 	echo "$output$stderr"
 	[ "$status" -eq 0 ]
