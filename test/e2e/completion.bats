@@ -165,3 +165,55 @@ is() {
 	is "heapagent run -- ls --block-s" "--block-size="
 	is "heapagent run ls --kib" --kibibytes
 }
+
+# in_readline FILE: types each line of "TYPED|SHOWN" on stdin and a tab into an
+# interactive bash that sourced FILE; SHOWN must stand in the line then.
+in_readline() {
+	cat >../lines
+	cat >../driver.py <<-'END'
+		import os, pty, select, sys, time
+		child, terminal = pty.fork()
+		if child == 0:
+		    os.environ.update(PS1="ready> ", TERM="dumb", INPUTRC="/dev/null")
+		    os.environ["COLUMNS"] = "200"
+		    os.execvp("bash", ["bash", "--norc", "-i"])
+		def until(text):
+		    seen, end = "", time.monotonic() + 60
+		    while text not in seen:
+		        left = max(0, end - time.monotonic())
+		        if not select.select([terminal], [], [], left)[0]:
+		            sys.exit("%r does not hold %r" % (seen, text))
+		        seen += os.read(terminal, 65536).decode(errors="replace")
+		def send(text):
+		    os.write(terminal, text.encode())
+		until("ready> ")
+		send(". %s; PS1='go> '\n" % sys.argv[1])
+		until("\ngo> ")
+		for line in open("../lines"):
+		    typed, shown = line.rstrip("\n").split("|")
+		    send(typed + "\t")
+		    until(shown)
+		    # Away with the line.
+		    send("\x15")
+		    send("echo $((6 * 7))\n")
+		    until("42\r\ngo> ")
+		send("exit\n")
+		os.waitpid(child, 0)
+	END
+	python3 ../driver.py "$1"
+}
+
+@test "in readline: names with spaces, quotes, =, directories" {
+	in_readline "$ROOT/scripts/heapagent.bash" <<-'END'
+		heapagent sym|heapagent symbolize 
+		heapagent top --nodec|heapagent top --nodecount 
+		heapagent top w|heapagent top with\ space.pb.gz 
+		heapagent top with\ s|heapagent top with\ space.pb.gz 
+		heapagent top "w|heapagent top "with space.pb.gz" 
+		heapagent symbolize -o d|heapagent symbolize -o dumps/
+		heapagent run --dir=d|heapagent run --dir=dumps/
+		heapagent run --log=q|heapagent run --log=quiet 
+		heapagent run --profiles heap,t|heapagent run --profiles heap,threads 
+		heapagent run -- redis-benchm|heapagent run -- redis-benchmark 
+	END
+}
