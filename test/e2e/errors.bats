@@ -167,6 +167,31 @@ nobody() {
 	done
 }
 
+@test "output that is cut off by a limit: no part of it stays" {
+	# Names that gzip cannot make small.
+	{
+		grep -v sample good.txt
+		printf 'type alloc_objects count\ntype alloc_space bytes\n'
+		for ((i = 0; i < 400; i++)); do
+			printf 'function %s a.c 1\n' \
+				"f$RANDOM$RANDOM$RANDOM$RANDOM"
+		done
+		for ((i = 2; i < 400; i++)); do
+			echo "sample 64 5,320,9,$((RANDOM + 64)) f$i:1"
+		done
+	} | "$ROOT/build/test/tools/profile_make" big.pb.gz
+	[ "$(stat -c %s big.pb.gz)" -gt 4096 ]
+	# A block is 1024 bytes; the signal would end the command.
+	as=(bash -c 'trap "" XFSZ; ulimit -f 1; exec "$@"' _)
+	for call in symbolize inuse flame "delta big.pb.gz" \
+		"flame --diff big.pb.gz"; do
+		# shellcheck disable=SC2086 # words are wanted
+		refuses 1 "big.,too large" $call big.pb.gz
+		# shellcheck disable=SC2086
+		refuses 1 "out: ,too large" $call big.pb.gz -o out
+	done
+}
+
 @test "the profile is not of the kind that is wanted" {
 	refuses 1 "allocs.pb.gz: ,inuse_" inuse allocs.pb.gz
 	refuses 1 "good.pb.gz: ,'apples',inuse_objects,inuse_space" \
