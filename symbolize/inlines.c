@@ -351,16 +351,24 @@ find_inlined(struct body *body, uint64_t address)
 	return found;
 }
 
+/*
+ * The file of that number in the unit's line table. clang's split units have
+ * none in DWARF 4: their numbers are those of the skeleton's table.
+ */
 static const char *
-file_at(struct inlines *inlines, Dwarf_Die *unit, Dwarf_Word number,
-	const char *directory)
+file_at(struct inlines *inlines, Dwarf_Die *unit, Dwarf_Die *skeleton,
+	Dwarf_Word number)
 {
 	Dwarf_Files *files;
 	size_t count;
-	if (dwarf_getsrcfiles(unit, &files, &count) || number >= count)
+	if (dwarf_getsrcfiles(unit, &files, &count) &&
+	    dwarf_getsrcfiles(skeleton, &files, &count))
 		return NULL;
+	const char *directory = die_directory(skeleton);
 	return source_path(inlines->paths, directory,
-			   dwarf_filesrc(files, number, NULL, NULL));
+			   number < count
+				   ? dwarf_filesrc(files, number, NULL, NULL)
+				   : NULL);
 }
 
 /*
@@ -369,7 +377,7 @@ file_at(struct inlines *inlines, Dwarf_Die *unit, Dwarf_Word number,
  * need not be the die's.
  */
 static const char *
-decl_file(struct inlines *inlines, Dwarf_Die *die)
+decl_file(struct inlines *inlines, struct unit *of, Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word number;
@@ -381,14 +389,17 @@ decl_file(struct inlines *inlines, Dwarf_Die *die)
 	    !dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL,
 			  NULL))
 		return NULL;
-	return file_at(inlines, &unit, number, die_directory(&unit));
+	return file_at(inlines, &unit,
+		       attribute.cu == of->tree.cu ? &of->lines : &unit,
+		       number);
 }
 
 static void
-describe(struct inlines *inlines, Dwarf_Die *die, struct inline_frame *frame)
+describe(struct inlines *inlines, struct unit *unit, Dwarf_Die *die,
+	 struct inline_frame *frame)
 {
 	frame->name = die_name(die);
-	frame->function_file = decl_file(inlines, die);
+	frame->function_file = decl_file(inlines, unit, die);
 	if (dwarf_decl_line(die, &frame->function_line))
 		frame->function_line = 0;
 }
@@ -400,8 +411,7 @@ call_site(struct inlines *inlines, struct unit *unit, Dwarf_Die *die,
 {
 	int number = die_number(die, DW_AT_call_file);
 	*line = die_number(die, DW_AT_call_line);
-	*file = file_at(inlines, &unit->tree, (Dwarf_Word)number,
-			die_directory(&unit->lines));
+	*file = file_at(inlines, &unit->tree, &unit->lines, (Dwarf_Word)number);
 }
 
 static void
@@ -428,7 +438,7 @@ list_chain(struct inlines *inlines, struct unit *unit, struct body *body,
 		struct inlined *inlined = &body->inlined[index];
 		frames[count] =
 			(struct inline_frame){ .file = *file, .line = *line };
-		describe(inlines, &inlined->die, &frames[count++]);
+		describe(inlines, unit, &inlined->die, &frames[count++]);
 		call_site(inlines, unit, &inlined->die, file, line);
 		index = inlined->parent;
 	}
@@ -456,6 +466,6 @@ inlines_find(struct inlines *inlines, uint64_t address, bool only_outermost,
 		count = 0;
 	frames[count] = (struct inline_frame){ .file = file, .line = line };
 	if (function)
-		describe(inlines, function, &frames[count]);
+		describe(inlines, unit, function, &frames[count]);
 	return function || file ? count + 1 : 0;
 }
