@@ -2,8 +2,8 @@
 /*
  * names.cc - what C++ compilers make of templates, lambdas, virtual functions,
  * exceptions, local classes and chains of inlined calls: not run, but
- * symbolized (test/e2e/names.bats compiles it in many ways, and once more with
- * -DSECOND_UNIT for a program of two units that call each other).
+ * symbolized (test/e2e/names.bats compiles it in many ways, as two units that
+ * call each other: -DFIRST_UNIT and -DSECOND_UNIT).
  */
 #include <algorithm>
 #include <cstdio>
@@ -44,7 +44,7 @@ template <typename T> struct chain<T, 0> {
 };
 } // namespace depot
 
-#ifdef SECOND_UNIT
+#ifndef FIRST_UNIT
 
 namespace depot
 {
@@ -99,7 +99,8 @@ count_of(const std::vector<int> &v, int limit)
 }
 } // namespace depot
 
-#else
+#endif
+#ifndef SECOND_UNIT
 
 namespace
 {
