@@ -24,9 +24,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "die.h"
 #include "memory.h"
 #include "package.h"
 #include "ranges.h"
+#include "source_path.h"
 
 #define DEPTH_MAX 256
 /* A binary of 2 GB of DWARF (Chromium) has some 20 million. */
@@ -66,23 +68,13 @@ struct inlines {
 	size_t unit_count, unit_capacity;
 	struct ranges ranges; /* of units; sorted */
 	size_t range_budget;
+	struct source_paths *paths;
 	struct package *package;    /* NULL: no .dwp */
 	struct unit *packaged_unit; /* the one that is open from it */
 	/* The last function looked into: addresses come in order. */
 	struct body body;
 	const void *body_of; /* its die's address */
 };
-
-/* The next die of the same level; false at the end or if it leads back. */
-static bool
-next_sibling(Dwarf_Die *die)
-{
-	Dwarf_Die next;
-	if (dwarf_siblingof(die, &next) || next.addr <= die->addr)
-		return false;
-	*die = next;
-	return true;
-}
 
 static void
 list_units(struct inlines *inlines)
@@ -138,6 +130,7 @@ inlines_open(struct elf_file *file, const struct locate_options *options)
 	struct inlines *inlines = memory_get(sizeof(*inlines));
 	inlines->dwarf = dwarf;
 	inlines->range_budget = RANGES_MAX;
+	inlines->paths = source_paths_new();
 	inlines->package = package_open(file);
 	open_supplement(inlines, file, options);
 	list_units(inlines);
@@ -157,6 +150,7 @@ inlines_close(struct inlines *inlines)
 	free(inlines->body.ranges.items);
 	free(inlines->units);
 	free(inlines->ranges.items);
+	source_paths_free(inlines->paths);
 	package_close(inlines->package);
 	dwarf_end(inlines->dwarf);
 	dwarf_end(inlines->supplement);
@@ -211,7 +205,7 @@ list_functions(struct inlines *inlines, struct unit *unit, Dwarf_Die *parent,
 		if (may_hold_functions(tag, deep))
 			list_functions(inlines, unit, &die, deep, seen && space,
 				       depth + 1);
-	} while (next_sibling(&die));
+	} while (die_next_sibling(&die));
 }
 
 static void
@@ -318,7 +312,7 @@ list_inlined(struct inlines *inlines, struct body *body, Dwarf_Die *parent,
 			continue;
 		}
 		list_inlined(inlines, body, &die, index, base, depth + 1);
-	} while (next_sibling(&die));
+	} while (die_next_sibling(&die));
 }
 
 static struct body *
@@ -357,32 +351,24 @@ find_inlined(struct body *body, uint64_t address)
 	return found;
 }
 
+/*
+ * The file of that number in the unit's line table. clang's split units have
+ * none in DWARF 4: their numbers are those of the skeleton's table.
+ */
 static const char *
-name_of(Dwarf_Die *die)
-{
-	static const unsigned int attributes[] = {
-		DW_AT_linkage_name,
-		DW_AT_MIPS_linkage_name,
-		DW_AT_name,
-	};
-	for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
-		Dwarf_Attribute attribute;
-		const char *name = dwarf_formstring(
-			dwarf_attr_integrate(die, attributes[i], &attribute));
-		if (name && *name)
-			return name;
-	}
-	return NULL;
-}
-
-static const char *
-file_at(Dwarf_Die *unit, Dwarf_Word number)
+file_at(struct inlines *inlines, Dwarf_Die *unit, Dwarf_Die *skeleton,
+	Dwarf_Word number)
 {
 	Dwarf_Files *files;
 	size_t count;
-	if (dwarf_getsrcfiles(unit, &files, &count) || number >= count)
+	if (dwarf_getsrcfiles(unit, &files, &count) &&
+	    dwarf_getsrcfiles(skeleton, &files, &count))
 		return NULL;
-	return dwarf_filesrc(files, number, NULL, NULL);
+	const char *directory = die_directory(skeleton);
+	return source_path(inlines->paths, directory,
+			   number < count
+				   ? dwarf_filesrc(files, number, NULL, NULL)
+				   : NULL);
 }
 
 /*
@@ -391,7 +377,7 @@ file_at(Dwarf_Die *unit, Dwarf_Word number)
  * need not be the die's.
  */
 static const char *
-decl_file(Dwarf_Die *die)
+decl_file(struct inlines *inlines, struct unit *of, Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word number;
@@ -403,51 +389,48 @@ decl_file(Dwarf_Die *die)
 	    !dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL,
 			  NULL))
 		return NULL;
-	return file_at(&unit, number);
+	return file_at(inlines, &unit,
+		       attribute.cu == of->tree.cu ? &of->lines : &unit,
+		       number);
 }
 
 static void
-describe(Dwarf_Die *die, struct inline_frame *frame)
+describe(struct inlines *inlines, struct unit *unit, Dwarf_Die *die,
+	 struct inline_frame *frame)
 {
-	frame->name = name_of(die);
-	frame->function_file = decl_file(die);
+	frame->name = die_name(die);
+	frame->function_file = decl_file(inlines, unit, die);
 	if (dwarf_decl_line(die, &frame->function_line))
 		frame->function_line = 0;
 }
 
-static int
-number_of(Dwarf_Die *die, unsigned int name)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word value;
-	if (dwarf_formudata(dwarf_attr(die, name, &attribute), &value) ||
-	    value > INT32_MAX)
-		return 0;
-	return (int)value;
-}
-
 /* Where an inlined die was called: the line of the frame that follows. */
 static void
-call_site(struct unit *unit, Dwarf_Die *die, const char **file, int *line)
+call_site(struct inlines *inlines, struct unit *unit, Dwarf_Die *die,
+	  const char **file, int *line)
 {
-	int number = number_of(die, DW_AT_call_file);
-	*line = number_of(die, DW_AT_call_line);
-	*file = file_at(&unit->tree, (Dwarf_Word)number);
+	int number = die_number(die, DW_AT_call_file);
+	*line = die_number(die, DW_AT_call_line);
+	*file = file_at(inlines, &unit->tree, &unit->lines, (Dwarf_Word)number);
 }
 
 static void
-find_line(struct unit *unit, uint64_t address, const char **file, int *line)
+find_line(struct inlines *inlines, struct unit *unit, uint64_t address,
+	  const char **file, int *line)
 {
 	Dwarf_Line *row = dwarf_getsrc_die(&unit->lines, address);
-	*file = row ? dwarf_linesrc(row, NULL, NULL) : NULL;
+	*file = row ? source_path(inlines->paths, die_directory(&unit->lines),
+				  dwarf_linesrc(row, NULL, NULL))
+		    : NULL;
 	if (!row || dwarf_lineno(row, line))
 		*line = 0;
 }
 
 /* The functions inlined at the address; file and line become the caller's. */
 static size_t
-list_chain(struct unit *unit, struct body *body, uint64_t address,
-	   const char **file, int *line, struct inline_frame *frames)
+list_chain(struct inlines *inlines, struct unit *unit, struct body *body,
+	   uint64_t address, const char **file, int *line,
+	   struct inline_frame *frames)
 {
 	size_t count = 0;
 	size_t index = find_inlined(body, address);
@@ -455,8 +438,8 @@ list_chain(struct unit *unit, struct body *body, uint64_t address,
 		struct inlined *inlined = &body->inlined[index];
 		frames[count] =
 			(struct inline_frame){ .file = *file, .line = *line };
-		describe(&inlined->die, &frames[count++]);
-		call_site(unit, &inlined->die, file, line);
+		describe(inlines, unit, &inlined->die, &frames[count++]);
+		call_site(inlines, unit, &inlined->die, file, line);
 		index = inlined->parent;
 	}
 	return count;
@@ -474,14 +457,15 @@ inlines_find(struct inlines *inlines, uint64_t address, bool only_outermost,
 	const char *file;
 	int line;
 	size_t count = 0;
-	find_line(unit, address, &file, &line);
+	find_line(inlines, unit, address, &file, &line);
 	if (function)
-		count = list_chain(unit, body_of(inlines, function, unit->base),
+		count = list_chain(inlines, unit,
+				   body_of(inlines, function, unit->base),
 				   address, &file, &line, frames);
 	if (only_outermost)
 		count = 0;
 	frames[count] = (struct inline_frame){ .file = file, .line = line };
 	if (function)
-		describe(function, &frames[count]);
+		describe(inlines, unit, function, &frames[count]);
 	return function || file ? count + 1 : 0;
 }

@@ -4,7 +4,7 @@
  * have names or none.
  */
 /* SYMBOLIZE: elf_file locate debuginfod inlines ranges package */
-/* SYMBOLIZE: symbols demangle memory reason */
+/* SYMBOLIZE: symbols demangle memory reason die source_path table */
 #include <stdlib.h>
 #include <string.h>
 
