@@ -228,32 +228,6 @@ search_functions(struct inlines *inlines, struct unit *unit, bool deep)
 	ranges_sort(&unit->ranges);
 }
 
-static uint64_t
-base_of(Dwarf_Die *skeleton, unsigned int name, unsigned int old_name)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word value;
-	if (dwarf_formudata(dwarf_attr(skeleton, name, &attribute), &value) &&
-	    dwarf_formudata(dwarf_attr(skeleton, old_name, &attribute), &value))
-		return 0;
-	return value;
-}
-
-static bool
-open_packaged(struct inlines *inlines, struct unit *unit, uint64_t id)
-{
-	struct package_unit skeleton = {
-		.id = id,
-		.address_base = base_of(&unit->lines, DW_AT_addr_base,
-					DW_AT_GNU_addr_base),
-		.ranges_base = base_of(&unit->lines, DW_AT_GNU_ranges_base,
-				       DW_AT_GNU_ranges_base),
-	};
-	if (dwarf_lowpc(&unit->lines, &unit->base))
-		unit->base = 0;
-	return package_find(inlines->package, &skeleton, &unit->tree);
-}
-
 /* The die with the unit's functions: the unit's own, or that split off. */
 static void
 find_tree(struct inlines *inlines, struct unit *unit)
@@ -267,7 +241,8 @@ find_tree(struct inlines *inlines, struct unit *unit)
 	    split.addr && dwarf_tag(&split) != DW_TAG_invalid)
 		unit->tree = split;
 	else if (type == DW_UT_skeleton && inlines->package &&
-		 !open_packaged(inlines, unit, id))
+		 !package_find(inlines->package, &unit->lines, id, &unit->tree,
+			       &unit->base))
 		unit->tree = unit->lines;
 }
 
