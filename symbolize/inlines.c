@@ -2,8 +2,9 @@
 /*
  * inlines.c - DWARF: the functions, files and lines at an address.
  *
- *	unit_ranges   | low, high, unit |            sorted, all units
- *	unit          compile unit: line table (libdw's), functions
+ *	ranges        | low, high, unit |            sorted, all units
+ *	units         | offset of the unit's die |
+ *	unit          the open one: line table (libdw's), functions
  *	  ranges      | low, high, function |        sorted, one unit
  *	body          of one function: inlined dies in pre-order, each with
  *	              its parent, and the ranges of each
@@ -12,6 +13,10 @@
  * which clang and rustc do not write. Functions in the unit's namespaces are
  * taken first; types and function bodies, where most of the DWARF is, are
  * only searched for further functions if that did not find one.
+ *
+ * libdw keeps all that it has read; of line tables it makes ten times their
+ * bytes. So it is begun anew between two units once it has grown, and nothing
+ * that it gave out outlives a unit.
  *
  * Input is not trusted: a sibling must lie behind its elder, depth and the
  * number of ranges are bounded.
@@ -25,6 +30,7 @@
 #include <string.h>
 
 #include "die.h"
+#include "dwarf_file.h"
 #include "memory.h"
 #include "package.h"
 #include "ranges.h"
@@ -33,6 +39,8 @@
 #define DEPTH_MAX 256
 /* A binary of 2 GB of DWARF (Chromium) has some 20 million. */
 #define RANGES_MAX 100000000
+/* libdw may grow by so much: the lines of some 50 units of C++. */
+#define GROWTH_MAX_BYTES (UINT64_C(32) << 20)
 
 struct inlined {
 	Dwarf_Die die;
@@ -49,10 +57,9 @@ struct body {
 };
 
 struct unit {
-	Dwarf_CU *cu;
+	size_t number;	 /* in units, or NO_UNIT */
 	Dwarf_Die lines; /* the unit whose line table holds the addresses */
 	Dwarf_Die tree;	 /* the unit with the functions: the split one, or = */
-	bool opened;
 	bool searched_deep;
 	uint64_t base; /* that ranges are relative to, if libdw cannot know */
 	Dwarf_Die *functions;
@@ -60,17 +67,20 @@ struct unit {
 	struct ranges ranges; /* of functions; sorted */
 };
 
+#define NO_UNIT SIZE_MAX
+
 struct inlines {
-	Dwarf *dwarf;
-	Dwarf *supplement;
+	struct dwarf_file main;
+	struct dwarf_file supplement;
 	struct elf_file *supplement_file;
-	struct unit *units;
+	Dwarf_Off *units; /* of their dies */
 	size_t unit_count, unit_capacity;
 	struct ranges ranges; /* of units; sorted */
 	size_t range_budget;
 	struct source_paths *paths;
-	struct package *package;    /* NULL: no .dwp */
-	struct unit *packaged_unit; /* the one that is open from it */
+	struct package *package; /* NULL: no .dwp */
+	struct unit unit;
+	size_t renewed_bytes; /* of memory in use when libdw was begun */
 	/* The last function looked into: addresses come in order. */
 	struct body body;
 	const void *body_of; /* its die's address */
@@ -82,14 +92,13 @@ list_units(struct inlines *inlines)
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 	uint8_t type;
-	while (!dwarf_get_units(inlines->dwarf, cu, &cu, NULL, &type, &die,
+	while (!dwarf_get_units(inlines->main.dwarf, cu, &cu, NULL, &type, &die,
 				NULL)) {
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
 		memory_grow(inlines->units, inlines->unit_count,
 			    inlines->unit_capacity);
-		struct unit *unit = &inlines->units[inlines->unit_count];
-		*unit = (struct unit){ .cu = cu, .lines = die };
+		inlines->units[inlines->unit_count] = dwarf_dieoffset(&die);
 		ranges_add(&inlines->ranges, &die, inlines->unit_count, 0,
 			   &inlines->range_budget);
 		inlines->unit_count++;
@@ -103,8 +112,8 @@ open_supplement(struct inlines *inlines, struct elf_file *file,
 {
 	const char *name;
 	const void *bytes;
-	ssize_t count =
-		dwelf_dwarf_gnu_debugaltlink(inlines->dwarf, &name, &bytes);
+	ssize_t count = dwelf_dwarf_gnu_debugaltlink(inlines->main.dwarf, &name,
+						     &bytes);
 	struct build_id id = { .count = 0 };
 	if (count <= 0 || count > BUILD_ID_MAX_BYTES)
 		return;
@@ -115,20 +124,20 @@ open_supplement(struct inlines *inlines, struct elf_file *file,
 	if (!supplement)
 		return;
 	inlines->supplement_file = supplement;
-	inlines->supplement =
-		dwarf_begin_elf(supplement->elf, DWARF_C_READ, NULL);
-	if (inlines->supplement)
-		dwarf_setalt(inlines->dwarf, inlines->supplement);
+	if (dwarf_file_open(supplement, &inlines->supplement))
+		dwarf_setalt(inlines->main.dwarf, inlines->supplement.dwarf);
 }
 
 struct inlines *
 inlines_open(struct elf_file *file, const struct locate_options *options)
 {
-	Dwarf *dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
-	if (!dwarf)
+	struct dwarf_file dwarf;
+	if (!dwarf_file_open(file, &dwarf))
 		return NULL;
 	struct inlines *inlines = memory_get(sizeof(*inlines));
-	inlines->dwarf = dwarf;
+	inlines->main = dwarf;
+	inlines->unit.number = NO_UNIT;
+	inlines->renewed_bytes = memory_in_use();
 	inlines->range_budget = RANGES_MAX;
 	inlines->paths = source_paths_new();
 	inlines->package = package_open(file);
@@ -142,18 +151,16 @@ inlines_close(struct inlines *inlines)
 {
 	if (!inlines)
 		return;
-	for (size_t i = 0; i < inlines->unit_count; i++) {
-		free(inlines->units[i].functions);
-		free(inlines->units[i].ranges.items);
-	}
+	free(inlines->unit.functions);
+	free(inlines->unit.ranges.items);
 	free(inlines->body.inlined);
 	free(inlines->body.ranges.items);
 	free(inlines->units);
 	free(inlines->ranges.items);
 	source_paths_free(inlines->paths);
 	package_close(inlines->package);
-	dwarf_end(inlines->dwarf);
-	dwarf_end(inlines->supplement);
+	dwarf_file_close(&inlines->main);
+	dwarf_file_close(&inlines->supplement);
 	elf_file_close(inlines->supplement_file);
 	free(inlines);
 }
@@ -215,64 +222,59 @@ search_functions(struct inlines *inlines, struct unit *unit, bool deep)
 	ranges_sort(&unit->ranges);
 }
 
-static uint64_t
-base_of(Dwarf_Die *skeleton, unsigned int name, unsigned int old_name)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word value;
-	if (dwarf_formudata(dwarf_attr(skeleton, name, &attribute), &value) &&
-	    dwarf_formudata(dwarf_attr(skeleton, old_name, &attribute), &value))
-		return 0;
-	return value;
-}
-
-/* A package shows one unit at a time: what is known of the last one goes. */
-static bool
-open_packaged(struct inlines *inlines, struct unit *unit, uint64_t id)
-{
-	struct package_unit skeleton = {
-		.id = id,
-		.address_base = base_of(&unit->lines, DW_AT_addr_base,
-					DW_AT_GNU_addr_base),
-		.ranges_base = base_of(&unit->lines, DW_AT_GNU_ranges_base,
-				       DW_AT_GNU_ranges_base),
-	};
-	struct unit *last = inlines->packaged_unit;
-	if (last) {
-		last->opened = last->searched_deep = false;
-		last->function_count = last->ranges.count = 0;
-	}
-	inlines->packaged_unit = unit;
-	inlines->body_of = NULL;
-	if (dwarf_lowpc(&unit->lines, &unit->base))
-		unit->base = 0;
-	return package_find(inlines->package, &skeleton, &unit->tree);
-}
-
+/* The die with the unit's functions: the unit's own, or that split off. */
 static void
-open_unit(struct inlines *inlines, struct unit *unit)
+find_tree(struct inlines *inlines, struct unit *unit)
 {
 	Dwarf_Die split = { .addr = NULL };
 	uint64_t id = 0;
 	uint8_t type = 0;
-	unit->opened = true;
-	unit->base = 0;
 	unit->tree = unit->lines;
-	if (!dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, &id, NULL,
+	if (!dwarf_cu_info(unit->lines.cu, NULL, &type, NULL, &split, &id, NULL,
 			   NULL) &&
 	    split.addr && dwarf_tag(&split) != DW_TAG_invalid)
 		unit->tree = split;
 	else if (type == DW_UT_skeleton && inlines->package &&
-		 !open_packaged(inlines, unit, id))
+		 !package_find(inlines->package, &unit->lines, id, &unit->tree,
+			       &unit->base))
 		unit->tree = unit->lines;
+}
+
+static void
+renew(struct inlines *inlines)
+{
+	if (memory_in_use() <= inlines->renewed_bytes + GROWTH_MAX_BYTES)
+		return;
+	if (dwarf_file_renew(&inlines->main) && inlines->supplement.elf &&
+	    dwarf_file_renew(&inlines->supplement))
+		dwarf_setalt(inlines->main.dwarf, inlines->supplement.dwarf);
+	inlines->renewed_bytes = memory_in_use();
+}
+
+static struct unit *
+open_unit(struct inlines *inlines, size_t number)
+{
+	struct unit *unit = &inlines->unit;
+	if (unit->number == number)
+		return unit;
+	renew(inlines);
+	inlines->body_of = NULL;
+	unit->number = NO_UNIT;
+	unit->searched_deep = false;
+	unit->base = 0;
+	unit->function_count = unit->ranges.count = 0;
+	if (!dwarf_offdie(inlines->main.dwarf, inlines->units[number],
+			  &unit->lines))
+		return NULL;
+	unit->number = number;
+	find_tree(inlines, unit);
 	search_functions(inlines, unit, false);
+	return unit;
 }
 
 static Dwarf_Die *
 find_function(struct inlines *inlines, struct unit *unit, uint64_t address)
 {
-	if (!unit->opened)
-		open_unit(inlines, unit);
 	const struct range *range = ranges_find(&unit->ranges, address);
 	if (!range && !unit->searched_deep) {
 		unit->searched_deep = true;
@@ -446,13 +448,22 @@ list_chain(struct inlines *inlines, struct unit *unit, struct body *body,
 }
 
 size_t
+inlines_unit(const struct inlines *inlines, uint64_t address)
+{
+	const struct range *range = ranges_find(&inlines->ranges, address);
+	return range ? range->owner : inlines->unit_count;
+}
+
+size_t
 inlines_find(struct inlines *inlines, uint64_t address, bool only_outermost,
 	     struct inline_frame frames[INLINES_MAX])
 {
-	const struct range *range = ranges_find(&inlines->ranges, address);
-	if (!range)
+	size_t number = inlines_unit(inlines, address);
+	struct unit *unit = number < inlines->unit_count
+				    ? open_unit(inlines, number)
+				    : NULL;
+	if (!unit)
 		return 0;
-	struct unit *unit = &inlines->units[range->owner];
 	Dwarf_Die *function = find_function(inlines, unit, address);
 	const char *file;
 	int line;
