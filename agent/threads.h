@@ -80,8 +80,8 @@ size_t threads_arena_bytes(unsigned count, unsigned depth);
 int threads_list(struct threads *threads);
 
 /*
- * Reads a thread's name, state, call and wait: up to four small files, of some
- * 5 us each, so none of those is read while it waits. [dump]
+ * Reads a thread's name, state, call and wait: three small files, of some 5 us
+ * each, so none of those is read while it waits. [dump]
  */
 void threads_describe(struct threads *threads, struct thread_record *record);
 /* The name alone, of one that is known to run. [dump] */
@@ -102,9 +102,10 @@ void threads_state_text(const struct thread_record *record,
 
 /*
  * Begins record->wait from the scheduler's file of a thread that is blocked
- * and last ran on that processor. [dump]
+ * and last ran on that processor. False: if it has run on another one since,
+ * the time may be wrong. [dump]
  */
-void threads_read_wait(struct threads *threads, struct thread_record *record,
+bool threads_read_wait(struct threads *threads, struct thread_record *record,
 		       unsigned cpu);
 
 /* What the first of these takes from the arena, a part of

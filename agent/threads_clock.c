@@ -31,6 +31,7 @@
  * before it: some 30 lines of 65 characters. */
 #define SCHED_BYTES 4096
 #define TICK_NS UINT64_C(10000000) /* of /proc/stat: USER_HZ is 100 */
+#define ROUNDED_TICKS 4		   /* what four counts of it may lack */
 #define READS_MAX 4		   /* we are seldom moved between two calls */
 
 struct thread_clock {
@@ -39,6 +40,7 @@ struct thread_clock {
 	uint64_t read_ns;	/* CLOCK_MONOTONIC, when it was read */
 	uint64_t behind_ns;	/* CLOCK_MONOTONIC less that clock, modulo */
 	struct cpu_away *aways; /* CPUS_MAX, or NULL */
+	uint64_t apart_ns;	/* any two processors' clocks, at most */
 };
 
 size_t
@@ -80,6 +82,33 @@ read_own(struct thread_clock *clock)
 	}
 }
 
+static uint64_t
+most_apart(const struct cpu_away *list)
+{
+	struct cpu_away least = { .interrupts_ticks = UINT64_MAX,
+				  .stolen_ticks = UINT64_MAX };
+	struct cpu_away most = { .known = false };
+
+	for (unsigned i = 0; i < CPUS_MAX; i++) {
+		uint64_t interrupts = list[i].interrupts_ticks;
+		uint64_t stolen = list[i].stolen_ticks;
+
+		if (!list[i].known)
+			continue;
+		most.known = true;
+		least.interrupts_ticks =
+			MIN(least.interrupts_ticks, interrupts);
+		most.interrupts_ticks = MAX(most.interrupts_ticks, interrupts);
+		least.stolen_ticks = MIN(least.stolen_ticks, stolen);
+		most.stolen_ticks = MAX(most.stolen_ticks, stolen);
+	}
+	if (!most.known)
+		return UINT64_MAX;
+	return (most.interrupts_ticks - least.interrupts_ticks +
+		most.stolen_ticks - least.stolen_ticks + ROUNDED_TICKS) *
+	       TICK_NS;
+}
+
 static void
 read_away(struct thread_clock *clock, struct arena *arena)
 {
@@ -87,11 +116,13 @@ read_away(struct thread_clock *clock, struct arena *arena)
 	struct cpu_away *list = arena_alloc(arena, CPUS_MAX * sizeof(*list));
 	char *text = arena_alloc(arena, size_bytes);
 
+	clock->apart_ns = UINT64_MAX;
 	if (list == NULL || text == NULL ||
 	    sys_read_file("/proc/stat", text, size_bytes) <= 0)
 		return;
 	threads_parse_away(text, list, CPUS_MAX);
 	clock->aways = list;
+	clock->apart_ns = most_apart(list);
 }
 
 /* The dump's clock; NULL if there is none. */
@@ -116,7 +147,7 @@ static bool
 most_behind(const struct thread_clock *clock, unsigned cpu, uint64_t *behind_ns)
 {
 	const struct cpu_away *ours, *other;
-	uint64_t ticks = 2; /* both counts are rounded down */
+	uint64_t ticks = ROUNDED_TICKS;
 
 	*behind_ns = 0;
 	if (cpu == clock->cpu)
@@ -134,7 +165,7 @@ most_behind(const struct thread_clock *clock, unsigned cpu, uint64_t *behind_ns)
 	return ours->known && other->known;
 }
 
-void
+bool
 threads_read_wait(struct threads *threads, struct thread_record *record,
 		  unsigned cpu)
 {
@@ -150,14 +181,15 @@ threads_read_wait(struct threads *threads, struct thread_record *record,
 	wait->seen_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	wait->since_ns = wait->seen_ns;
 	if (!wait->known)
-		return;
+		return true;
 	wait->switches = schedule.switches;
 	/* 0: it was moved, and has not run since. */
 	if (clock == NULL || schedule.exec_start_ns == 0 ||
 	    !most_behind(clock, cpu, &behind_ns))
-		return;
-	since_ns = schedule.exec_start_ns + clock->behind_ns + behind_ns;
+		return true;
+	since_ns = schedule.exec_start_ns + clock->behind_ns;
 	/* What was lost since the clock was read is not known. */
-	if (since_ns < clock->read_ns)
-		wait->since_ns = since_ns;
+	if (since_ns + behind_ns < clock->read_ns)
+		wait->since_ns = since_ns + behind_ns;
+	return clock->read_ns - since_ns > clock->apart_ns;
 }

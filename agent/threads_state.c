@@ -55,11 +55,10 @@ threads_describe(struct threads *threads, struct thread_record *record)
 		  is(record, "stopped");
 	if (!blocked)
 		return;
-	/* After the call, so that the time is never that of an earlier one. */
-	threads_read_wait(threads, record, stat.cpu);
 	record->wait.start_ticks = stat.start_ticks;
-	/* If it has moved, the time was another processor's. */
-	if (!read_stat(threads, record->tid, &again) || again.cpu != stat.cpu)
+	/* After the call, so that the time is never that of an earlier one. */
+	if (!threads_read_wait(threads, record, stat.cpu) &&
+	    (!read_stat(threads, record->tid, &again) || again.cpu != stat.cpu))
 		record->wait.since_ns = record->wait.seen_ns;
 }
 
