@@ -127,7 +127,7 @@ no_file_no_time(void **state)
 	(void)state;
 	fake_sched[0] = '\0';
 	assert_int_equal(arena_open(&arena, threads_clock_arena_bytes()), 0);
-	assert_true(threads_read_wait(&threads, &record, 0));
+	assert_true(threads_read_wait(&threads, &record, 1023));
 	assert_false(record.wait.known);
 	assert_int_equal(threads_blocked_ns(&record), 0);
 	arena_close(&arena);
@@ -135,7 +135,7 @@ no_file_no_time(void **state)
 	thread_left_at(1);
 	assert_int_equal(arena_open(&arena, 64), 0);
 	threads = (struct threads){ .arena = &arena };
-	assert_true(threads_read_wait(&threads, &record, 0));
+	assert_true(threads_read_wait(&threads, &record, 1023));
 	assert_true(record.wait.known);
 	assert_int_equal(threads_blocked_ns(&record), 0);
 	arena_close(&arena);
