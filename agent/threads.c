@@ -52,9 +52,10 @@ threads_arena_bytes(unsigned count, unsigned depth)
 {
 	size_t frames = ALIGN_UP(depth * sizeof(uint64_t), (size_t)CACHE_LINE);
 
-	return (count + THREADS_SPARE) *
-	       (ALIGN_UP(sizeof(struct thread_record), (size_t)CACHE_LINE) +
-		frames);
+	return (count + THREADS_SPARE) * (ALIGN_UP(sizeof(struct thread_record),
+						   (size_t)CACHE_LINE) +
+					  frames) +
+	       threads_clock_arena_bytes();
 }
 
 long

@@ -32,6 +32,10 @@
 #define STOP_YIELDS 64
 #define STOP_SLEEP_NS UINT64_C(20000)
 
+/* A stopped thread gives up its processor, and once more when it blocks anew:
+ * threads_waits.c. */
+#define STOP_SWITCHES 2
+
 /*
  * Threads that did not stop in time: on a busy machine a thread may get no
  * processor for longer, and one in the kernel may not stop before it is done
@@ -157,9 +161,11 @@ read_stopped(struct threads *threads, int tid, struct thread_record *record,
 		struct unwind_registers registers =
 			arch_ptrace_registers(&regs);
 
-		if (record != NULL)
+		if (record != NULL) {
 			threads_walk(threads, record, &registers,
 				     arch_ptrace_thread_pointer(&regs));
+			record->wait.disturbed = STOP_SWITCHES;
+		}
 		if (deliver == 0)
 			set_back(threads, tid, &regs);
 	}
