@@ -51,6 +51,7 @@ struct threads {
 	unsigned count;
 	unsigned depth; /* frames kept of each */
 	enum unwind_method method;
+	void *recovery; /* for walks without fp; NULL: none so far */
 };
 
 /* How many threads the process has, about. 1 if that cannot be read. */
@@ -73,7 +74,12 @@ void threads_describe(const struct threads *threads,
 /* The same for those that have not been described. [dump] */
 void threads_describe_rest(struct threads *threads);
 
-/* Walks from the registers and keeps the stack in the record. [dump] */
+/* Walks from the registers: how many frames, threads->depth at most. [dump] */
+unsigned threads_walk_into(struct threads *threads, uint64_t *frames,
+			   const struct unwind_registers *registers,
+			   uintptr_t thread_pointer);
+
+/* Does so and keeps the stack in the record. [dump] */
 void threads_walk(struct threads *threads, struct thread_record *record,
 		  const struct unwind_registers *registers,
 		  uintptr_t thread_pointer);
@@ -82,7 +88,8 @@ void threads_walk(struct threads *threads, struct thread_record *record,
  * Walks the stack of a thread that had better not be stopped, from where the
  * description saw it blocked: one whose call would notice and could not be made
  * again as it is, and one that would stop only after a sleep that nothing
- * interrupts. False: stop it. [dump]
+ * interrupts. What it did meanwhile is not in it: if it moved, so little is
+ * kept as is certain. False: stop it. [dump]
  */
 bool threads_read_blocked(struct threads *threads,
 			  struct thread_record *record);
