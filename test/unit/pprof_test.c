@@ -386,12 +386,14 @@ test_truncated_stack(void **state)
 {
 	struct fixture *f = *state;
 	const uint64_t frames[] = { frame_make(1, 0x1100), FRAME_TRUNCATED };
+	const uint64_t other = FRAME_UNCERTAIN;
 	const int64_t value = 1;
 	struct reader location, mapping;
 	struct field line, function;
 
 	pprof_sample(f->pprof, frames, 2, &value, 1, NULL, 0);
 	pprof_sample(f->pprof, frames, 2, &value, 1, NULL, 0);
+	pprof_sample(f->pprof, &other, 1, &value, 1, NULL, 0);
 	read_back(f);
 	location = location_of(f, 1, 1);
 	assert_int_equal(number_of(location, 3), 0);
@@ -400,35 +402,12 @@ test_truncated_stack(void **state)
 	assert_int_equal(number_of(line.bytes, 1), 1);
 	assert_int_equal(number_of(function.bytes, 1), 1);
 	assert_string_equal(text_of(f, function.bytes, 2), "[truncated]");
-	assert_false(nth(f->all, 5, 1, &function));
+	assert_true(nth(f->all, 5, 1, &function));
+	assert_string_equal(text_of(f, function.bytes, 2), "[uncertain]");
+	assert_false(nth(f->all, 5, 2, &function));
 	mapping = mapping_of(f, location);
 	assert_string_equal(text_of(f, mapping, 5), "[heapagent]");
 	assert_int_equal(number_of(mapping, 7), 1);
-}
-
-/* Another function in the same mapping. */
-static void
-test_uncertain_stack(void **state)
-{
-	struct fixture *f = *state;
-	const uint64_t cut[] = { frame_make(1, 0x1100), FRAME_TRUNCATED };
-	const uint64_t unsure[] = { frame_make(1, 0x1100), FRAME_UNCERTAIN };
-	const int64_t value = 1;
-	struct reader location;
-	struct field line, function;
-
-	pprof_sample(f->pprof, cut, 2, &value, 1, NULL, 0);
-	pprof_sample(f->pprof, unsure, 2, &value, 1, NULL, 0);
-	read_back(f);
-	location = location_of(f, 1, 1);
-	assert_int_equal(number_of(location, 3), 0);
-	assert_true(nth(location, 4, 0, &line));
-	assert_true(nth(f->all, 5, 1, &function));
-	assert_int_equal(number_of(line.bytes, 1),
-			 number_of(function.bytes, 1));
-	assert_string_equal(text_of(f, function.bytes, 2), "[uncertain]");
-	assert_string_equal(text_of(f, mapping_of(f, location), 5),
-			    "[heapagent]");
 }
 
 static void
@@ -512,7 +491,6 @@ main(void)
 		TEST(test_frames_of_no_module),
 		TEST(test_negative_bias),
 		TEST(test_truncated_stack),
-		TEST(test_uncertain_stack),
 		TEST(test_no_executable_known),
 		TEST(test_deepest_stack),
 		TEST(test_too_deep_stack),
