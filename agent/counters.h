@@ -30,10 +30,11 @@
 	X(dumps_in_handler, "dumps without a child, clone having failed") \
 	X(threads_by_signal, "threads asked by signal, ptrace having failed") \
 	X(threads_by_syscall_file, "threads read without stopping them") \
-	X(threads_uncertain, "of these, stacks that end in [uncertain]") \
 	X(threads_unanswered, "threads that gave no stack in time") \
 	X(samples_dropped_small_stack, \
-	  "an alternate stack with no room left to walk it")
+	  "an alternate stack with no room left to walk it") \
+	X(threads_uncertain, \
+	  "threads read without stopping them, in part: [uncertain]")
 
 enum counter {
 #define COUNTER_ENUM(name, text) COUNTER_##name,

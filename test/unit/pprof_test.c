@@ -404,7 +404,6 @@ test_truncated_stack(void **state)
 	assert_string_equal(text_of(f, function.bytes, 2), "[truncated]");
 	assert_true(nth(f->all, 5, 1, &function));
 	assert_string_equal(text_of(f, function.bytes, 2), "[uncertain]");
-	assert_false(nth(f->all, 5, 2, &function));
 	mapping = mapping_of(f, location);
 	assert_string_equal(text_of(f, mapping, 5), "[heapagent]");
 	assert_int_equal(number_of(mapping, 7), 1);
