@@ -33,7 +33,9 @@
 	X(threads_unanswered, "threads that gave no stack in time") \
 	X(samples_dropped_small_stack, \
 	  "an alternate stack with no room left to walk it") \
-	X(waits_dropped, "threads whose wait the next dump will not know of")
+	X(waits_dropped, "threads whose wait the next dump will not know of") \
+	X(threads_uncertain, \
+	  "threads read without stopping them, in part: [uncertain]")
 
 enum counter {
 #define COUNTER_ENUM(name, text) COUNTER_##name,

@@ -66,6 +66,7 @@ struct threads {
 	unsigned depth; /* frames kept of each */
 	enum unwind_method method;
 	struct thread_clock *clock; /* in the arena; NULL: not read yet */
+	void *recovery; /* for walks without fp; NULL: none so far */
 };
 
 /* How many threads the process has, about. 1 if that cannot be read. */
@@ -84,6 +85,9 @@ int threads_list(struct threads *threads);
  * each, so none of those is read while it waits. [dump]
  */
 void threads_describe(struct threads *threads, struct thread_record *record);
+/* The call alone, and the state where the call tells better. [dump] */
+void threads_read_call(const struct threads *threads,
+		       struct thread_record *record);
 /* The name alone, of one that is known to run. [dump] */
 void threads_describe_running(const struct threads *threads,
 			      struct thread_record *record);
@@ -131,7 +135,12 @@ threads_blocked_ns(const struct thread_record *record)
 					      : 0;
 }
 
-/* Walks from the registers and keeps the stack in the record. [dump] */
+/* Walks from the registers: how many frames, threads->depth at most. [dump] */
+unsigned threads_walk_into(struct threads *threads, uint64_t *frames,
+			   const struct unwind_registers *registers,
+			   uintptr_t thread_pointer);
+
+/* Does so and keeps the stack in the record. [dump] */
 void threads_walk(struct threads *threads, struct thread_record *record,
 		  const struct unwind_registers *registers,
 		  uintptr_t thread_pointer);
@@ -140,7 +149,8 @@ void threads_walk(struct threads *threads, struct thread_record *record,
  * Walks the stack of a thread that had better not be stopped, from where the
  * description saw it blocked: one whose call would notice and could not be made
  * again as it is, and one that would stop only after a sleep that nothing
- * interrupts. False: stop it. [dump]
+ * interrupts. What it did meanwhile is not in it: if it moved, so little is
+ * kept as is certain. False: stop it. [dump]
  */
 bool threads_read_blocked(struct threads *threads,
 			  struct thread_record *record);

@@ -16,8 +16,8 @@ is(const struct thread_record *record, const char *state)
 	return strcmp(record->state, state) == 0;
 }
 
-static void
-read_call(const struct threads *threads, struct thread_record *record)
+void
+threads_read_call(const struct threads *threads, struct thread_record *record)
 {
 	char text[CALL_BYTES] = "";
 
@@ -50,7 +50,7 @@ threads_describe(struct threads *threads, struct thread_record *record)
 	(void)read_stat(threads, record->tid, &stat);
 	memcpy(record->name, stat.name, sizeof(record->name));
 	record->state = stat.state;
-	read_call(threads, record);
+	threads_read_call(threads, record);
 	blocked = is(record, "sleeping") || is(record, "disk-sleep") ||
 		  is(record, "stopped");
 	if (!blocked)

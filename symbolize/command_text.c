@@ -107,10 +107,19 @@ print_head(const struct text *text)
 		       pb->period);
 }
 
-static bool
-is_truncated(const struct pb_location *location)
+/* Of a name without an address; LEGACY_PSEUDO_COUNT: it is some place. */
+static size_t
+pseudo_index(const struct text *text, const struct pb_location *location)
 {
-	return !location->address && location->n_line;
+	if (location->address || !location->n_line)
+		return LEGACY_PSEUDO_COUNT;
+	const struct pb_function *function =
+		profile_function(text->profile, location->line[0]->function_id);
+	size_t index =
+		function ? legacy_pseudo_index(text_of(text, function->name))
+			 : 0;
+	/* One of another name is no place, either. */
+	return index < LEGACY_PSEUDO_COUNT ? index : 0;
 }
 
 static void
@@ -119,11 +128,12 @@ print_stack(const struct text *text, const struct pb_sample *sample)
 	for (size_t i = 0; i < sample->n_location_id; i++) {
 		const struct pb_location *location =
 			profile_location(text->profile, sample->location_id[i]);
+		size_t pseudo = pseudo_index(text, location);
 		/* To where the call returns, from which readers take one. */
-		printf(" 0x%" PRIx64,
-		       (is_truncated(location) ? LEGACY_TRUNCATED_ADDRESS
+		printf(" 0x%" PRIx64, (pseudo < LEGACY_PSEUDO_COUNT
+					       ? LEGACY_PSEUDO_ADDRESS(pseudo)
 					       : location->address) +
-			       1);
+					      1);
 	}
 	putchar('\n');
 }
@@ -205,23 +215,25 @@ static void
 print_mappings(const struct text *text)
 {
 	const struct pb_profile *pb = text->profile->pb;
-	bool truncated = false;
+	bool met[LEGACY_PSEUDO_COUNT + 1] = { false };
 	puts(text->is_heap ? "\nMAPPED_LIBRARIES:" : "\n--- Memory map: ---");
 	for (size_t i = 0; i < pb->n_mapping; i++) {
 		const struct pb_mapping *mapping = pb->mapping[i];
 		const char *file = text_of(text, mapping->filename);
 		if (mapping->memory_limit > mapping->memory_start &&
-		    strcmp(file, LEGACY_TRUNCATED) != 0)
+		    legacy_pseudo_index(file) == LEGACY_PSEUDO_COUNT)
 			print_mapping(mapping->memory_start,
 				      mapping->memory_limit,
 				      mapping->file_offset, file);
 	}
 	for (size_t i = 0; i < pb->n_location; i++)
-		truncated = truncated || is_truncated(pb->location[i]);
-	if (truncated)
-		print_mapping(LEGACY_TRUNCATED_ADDRESS,
-			      LEGACY_TRUNCATED_ADDRESS + 1, 0,
-			      LEGACY_TRUNCATED);
+		met[pseudo_index(text, pb->location[i])] = true;
+	for (size_t i = 0; i < LEGACY_PSEUDO_COUNT; i++)
+		if (met[i])
+			print_mapping(LEGACY_PSEUDO_ADDRESS(i),
+				      LEGACY_PSEUDO_ADDRESS(i) +
+					      LEGACY_PSEUDO_BYTES,
+				      0, legacy_pseudo_names[i]);
 }
 
 static void
