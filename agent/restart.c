@@ -25,6 +25,7 @@
 
 #include "arch/x86_64_context.h"
 #include "compiler.h"
+#include "resume.h"
 #include "sys.h"
 
 #ifndef SYS_epoll_pwait2
@@ -36,10 +37,15 @@
 /* io_uring_enter(2): the last arguments describe a time-out. */
 #define URING_EXT_ARG 8
 
+#define NS_PER_S UINT64_C(1000000000)
+/* From some 292 years on nanoseconds do not fit; it does not matter then. */
+#define SECONDS_MAX (UINT64_MAX / 2 / NS_PER_S)
+
 enum form {
-	FORM_ALWAYS,   /* no time-out, or one that the kernel counts down */
+	FORM_ALWAYS,   /* no time-out, or one that begins anew */
 	FORM_NEGATIVE, /* argument `timeout`: milliseconds, negative: none */
 	FORM_POINTER,  /* argument `timeout`: a pointer, NULL: none */
+	FORM_WRITTEN,  /* the same; what remains is written there */
 	FORM_SLEEP, /* clock_nanosleep, nanosleep: `timeout` is the request */
 	FORM_FUTEX,
 	FORM_URING,
@@ -56,10 +62,9 @@ static const struct call calls[] = {
 	{ SYS_pause, FORM_ALWAYS, 0, false },
 	{ SYS_rt_sigsuspend, FORM_ALWAYS, 0, false },
 	{ SYS_poll, FORM_NEGATIVE, 2, false },
-	/* These write back what remains of their time-out. */
-	{ SYS_ppoll, FORM_ALWAYS, 0, false },
-	{ SYS_select, FORM_ALWAYS, 0, false },
-	{ SYS_pselect6, FORM_ALWAYS, 0, false },
+	{ SYS_ppoll, FORM_WRITTEN, 2, false },
+	{ SYS_select, FORM_WRITTEN, 4, false },
+	{ SYS_pselect6, FORM_WRITTEN, 4, false },
 	{ SYS_epoll_wait, FORM_NEGATIVE, 3, true },
 	{ SYS_epoll_pwait, FORM_NEGATIVE, 3, true },
 	{ SYS_epoll_pwait2, FORM_POINTER, 3, true },
@@ -148,6 +153,10 @@ restart_how(long nr, const uint64_t *arguments)
 	case FORM_POINTER:
 		endless = arguments[call->timeout] == 0;
 		break;
+	case FORM_WRITTEN:
+		if (arguments[call->timeout] != 0)
+			return RESTART_LESS;
+		break;
 	case FORM_SLEEP:
 		return how_sleep(call, arguments);
 	case FORM_FUTEX:
@@ -206,11 +215,107 @@ has_pending_signal(const ucontext_t *context)
 	return (pending & ~blocked) != 0;
 }
 
+long
+restart_number(long nr, uintptr_t ip)
+{
+	long real = nr == SYS_restart_syscall ? call_number(ip) : nr;
+
+	return real < 0 ? nr : real;
+}
+
+/*
+ * True if the kernel has remembered in the thread's restart block how the call
+ * goes on: these four always do where they end with EINTR.
+ */
+static bool
+is_remembered(long nr, const uint64_t *arguments)
+{
+	switch (nr) {
+	case SYS_poll:
+	case SYS_nanosleep:
+		return true;
+	case SYS_clock_nanosleep:
+		return (arguments[1] & TIMER_ABSTIME) == 0;
+	case SYS_futex: {
+		int operation = (int)arguments[1] & FUTEX_CMD_MASK;
+
+		return arguments[3] != 0 && (operation == FUTEX_WAIT ||
+					     operation == FUTEX_WAIT_BITSET);
+	}
+	default:
+		return false;
+	}
+}
+
+/*
+ * Takes the handler's own time off the remaining time that the kernel has
+ * written, in nanoseconds or, for select, microseconds. False if that memory
+ * cannot be written: then the kernel could not either.
+ */
+static bool
+take_off(long nr, uint64_t address, uint64_t spent_ns)
+{
+	uint64_t unit_ns = nr == SYS_select ? 1000 : 1;
+	uint64_t time[2], all_ns; /* seconds, and the rest */
+
+	if (!sys_readable(address) || !sys_readable(address + sizeof(time) - 1))
+		return false;
+	memcpy(time, (const void *)address, sizeof(time));
+	if (!sys_overwrite(address) ||
+	    !sys_overwrite(address + sizeof(time[0])))
+		return false;
+	all_ns = time[0] * NS_PER_S + time[1] * unit_ns;
+	if (time[0] < SECONDS_MAX) {
+		all_ns -= MIN(all_ns, spent_ns);
+		time[0] = all_ns / NS_PER_S;
+		time[1] = all_ns % NS_PER_S / unit_ns;
+	}
+	memcpy((void *)address, time, sizeof(time));
+	return true;
+}
+
+/* Sets the context back so that the call is made again: whether it can be. */
+static bool
+set_back(ucontext_t *context, const struct arch_call *call, long nr,
+	 uint64_t begin_ns)
+{
+	enum restart how = restart_how(nr, call->arguments);
+	unsigned timeout = find(nr)->timeout;
+	uint64_t spent_ns;
+
+	if (how == RESTART_UNKNOWN || how == RESTART_NEVER ||
+	    has_pending_signal(context))
+		return false;
+	spent_ns = sys_clock_ns(CLOCK_MONOTONIC) - begin_ns;
+	if (how == RESTART_LESS &&
+	    !take_off(nr, call->arguments[timeout], spent_ns))
+		return false;
+	/* The kernel has written what remains where the caller wants it; the
+	 * call reads its request from there. */
+	if (how == RESTART_REMAINING) {
+		uint64_t remaining = call->arguments[timeout + 1];
+
+		if (!take_off(nr, remaining, spent_ns))
+			return false;
+		arch_context_set_argument(context, timeout, remaining);
+	}
+	arch_context_rerun(context, nr);
+	return true;
+}
+
+uint64_t
+restart_begin(ucontext_t *context)
+{
+	resume_tidy(context);
+	if (arch_context_call(context).result != -EINTR)
+		return 0;
+	return sys_clock_ns(CLOCK_MONOTONIC);
+}
+
 bool
-restart_call(ucontext_t *context)
+restart_call(ucontext_t *context, uint64_t begin_ns)
 {
 	struct arch_call call = arch_context_call(context);
-	enum restart how;
 	long nr;
 
 	if (call.result != -EINTR)
@@ -218,19 +323,7 @@ restart_call(ucontext_t *context)
 	nr = call_number(call.ip);
 	if (nr < 0)
 		return false;
-	how = restart_how(nr, call.arguments);
-	if (how != RESTART_AS_IS && how != RESTART_REMAINING)
-		return false;
-	if (has_pending_signal(context))
-		return false;
-	/* The kernel has written what remains where the caller wants it; the
-	 * call reads its request from there. */
-	if (how == RESTART_REMAINING) {
-		unsigned request = find(nr)->timeout;
-
-		arch_context_set_argument(context, request,
-					  call.arguments[request + 1]);
-	}
-	arch_context_rerun(context, nr);
-	return true;
+	if (is_remembered(nr, call.arguments))
+		resume_call(context); /* returns if it cannot be done */
+	return set_back(context, &call, nr, begin_ns);
 }

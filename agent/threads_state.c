@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compiler.h"
+#include "restart.h"
 #include "threads.h"
 
 #define STAT_BYTES 256
@@ -80,6 +81,7 @@ parse_call(const char *text, struct thread_call *call)
 	call->known = true;
 	call->sp = numbers[expected - 2];
 	call->ip = numbers[expected - 1];
+	call->nr = restart_number(call->nr, call->ip);
 }
 
 void
