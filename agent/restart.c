@@ -2,11 +2,6 @@
 /*
  * restart.c - which calls, and how they are found in a signal's context.
  *
- * The context has no number of the system call (rax holds the result), so it
- * is read from the code: the instruction before the context's is `syscall`,
- * and shortly before it stands `mov $nr, %eax` (or `xor %eax, %eax`), as the
- * compiler writes it for every wrapper of libc. Elsewhere nothing is changed.
- *
  * If a signal of the host is pending, it may be what ended the call, and its
  * handler is still to run: then EINTR is the right answer. One that arrives
  * between that look and the end of our handler acts as if it had arrived just
@@ -24,6 +19,7 @@
 #include <time.h>
 
 #include "arch/x86_64_context.h"
+#include "call_number.h"
 #include "compiler.h"
 #include "resume.h"
 #include "sys.h"
@@ -42,7 +38,8 @@
 #define SECONDS_MAX (UINT64_MAX / 2 / NS_PER_S)
 
 enum form {
-	FORM_ALWAYS,   /* no time-out, or one that begins anew */
+	FORM_ALWAYS,   /* no time-out */
+	FORM_SOCKET,   /* that of a socket, which is no argument */
 	FORM_NEGATIVE, /* argument `timeout`: milliseconds, negative: none */
 	FORM_POINTER,  /* argument `timeout`: a pointer, NULL: none */
 	FORM_WRITTEN,  /* the same; what remains is written there */
@@ -83,15 +80,19 @@ static const struct call calls[] = {
 	 * Of a socket with SO_RCVTIMEO or SO_SNDTIMEO (the kernel restarts
 	 * the others). The time-out begins anew.
 	 */
-	{ SYS_read, FORM_ALWAYS, 0, true },
-	{ SYS_readv, FORM_ALWAYS, 0, true },
-	{ SYS_accept, FORM_ALWAYS, 0, true },
-	{ SYS_accept4, FORM_ALWAYS, 0, true },
-	{ SYS_connect, FORM_ALWAYS, 0, true },
-	{ SYS_recvfrom, FORM_ALWAYS, 0, true },
-	{ SYS_recvmsg, FORM_ALWAYS, 0, true },
-	{ SYS_sendto, FORM_ALWAYS, 0, true },
-	{ SYS_sendmsg, FORM_ALWAYS, 0, true },
+	{ SYS_read, FORM_SOCKET, 0, true },
+	{ SYS_readv, FORM_SOCKET, 0, true },
+	{ SYS_write, FORM_SOCKET, 0, true },
+	{ SYS_writev, FORM_SOCKET, 0, true },
+	{ SYS_accept, FORM_SOCKET, 0, true },
+	{ SYS_accept4, FORM_SOCKET, 0, true },
+	{ SYS_connect, FORM_SOCKET, 0, true },
+	{ SYS_recvfrom, FORM_SOCKET, 0, true },
+	{ SYS_recvmsg, FORM_SOCKET, 0, true },
+	{ SYS_sendto, FORM_SOCKET, 0, true },
+	{ SYS_sendmsg, FORM_SOCKET, 0, true },
+	{ SYS_recvmmsg, FORM_SOCKET, 0, true },
+	{ SYS_sendmmsg, FORM_SOCKET, 0, true },
 };
 
 static const struct call *
@@ -101,6 +102,12 @@ find(long nr)
 		if (calls[i].nr == nr)
 			return &calls[i];
 	return NULL;
+}
+
+static bool
+is_known(long nr)
+{
+	return find(nr) != NULL;
 }
 
 bool
@@ -147,6 +154,8 @@ restart_how(long nr, const uint64_t *arguments)
 	switch ((enum form)call->form) {
 	case FORM_ALWAYS:
 		break;
+	case FORM_SOCKET:
+		return RESTART_ANEW;
 	case FORM_NEGATIVE:
 		endless = (int)arguments[call->timeout] < 0;
 		break;
@@ -168,41 +177,6 @@ restart_how(long nr, const uint64_t *arguments)
 	return endless ? RESTART_AS_IS : RESTART_NEVER;
 }
 
-/* How far before the `syscall` its number is looked for: libc's epoll_pwait
- * has one instruction of 4 bytes between. */
-#define CODE_BYTES 16
-#define MOV_IMM32_EAX 0xb8
-#define MOV_BYTES 5
-#define XOR_EAX_EAX_0 0x31
-#define XOR_EAX_EAX_1 0xc0
-
-/* The number of the call that ends at ip, or -1. */
-static long
-call_number(uintptr_t ip)
-{
-	unsigned char code[CODE_BYTES];
-	uintptr_t begin = ip - sizeof(code);
-
-	if (!sys_readable(begin) || !sys_readable(ip - 1))
-		return -1;
-	memcpy(code, (const void *)begin, sizeof(code));
-	if (code[CODE_BYTES - 2] != 0x0f || code[CODE_BYTES - 1] != 0x05)
-		return -1;
-	/* The nearest one; the number 0, read, is made by xor. */
-	for (int at = CODE_BYTES - ARCH_SYSCALL_BYTES - 2; at >= 0; at--) {
-		uint32_t nr = 0;
-
-		if (code[at] == XOR_EAX_EAX_0 && code[at + 1] == XOR_EAX_EAX_1)
-			return SYS_read;
-		if (at > CODE_BYTES - ARCH_SYSCALL_BYTES - MOV_BYTES)
-			continue;
-		memcpy(&nr, code + at + 1, sizeof(nr));
-		if (code[at] == MOV_IMM32_EAX && find((long)nr) != NULL)
-			return (long)nr;
-	}
-	return -1;
-}
-
 /* True if a handler of the host is about to run after ours. */
 static bool
 has_pending_signal(const ucontext_t *context)
@@ -216,9 +190,10 @@ has_pending_signal(const ucontext_t *context)
 }
 
 long
-restart_number(long nr, uintptr_t ip)
+restart_number(long nr, uintptr_t ip, uintptr_t sp)
 {
-	long real = nr == SYS_restart_syscall ? call_number(ip) : nr;
+	long real =
+		nr == SYS_restart_syscall ? call_number(ip, sp, is_known) : nr;
 
 	return real < 0 ? nr : real;
 }
@@ -320,7 +295,7 @@ restart_call(ucontext_t *context, uint64_t begin_ns)
 
 	if (call.result != -EINTR)
 		return false;
-	nr = call_number(call.ip);
+	nr = call_number(call.ip, call.sp, is_known);
 	if (nr < 0)
 		return false;
 	if (is_remembered(nr, call.arguments))

@@ -19,6 +19,7 @@
 enum restart {
 	RESTART_UNKNOWN,   /* not in the table: leave it to the kernel */
 	RESTART_AS_IS,	   /* the same call again */
+	RESTART_ANEW,	   /* the same; its time-out, if any, begins anew */
 	RESTART_LESS,	   /* the same; what remains of its time was written */
 	RESTART_REMAINING, /* a sleep whose remaining time was written */
 	RESTART_NEVER,	   /* a time-out of unknown remainder */
@@ -35,10 +36,10 @@ bool restart_notices_stop(long nr);
 
 /*
  * The number of the call that a thread is blocked in at ip (after the system
- * call instruction): nr, but where that is restart_syscall the call that goes
- * on. nr if it is not known. [any]
+ * call instruction) with stack pointer sp: nr, but where that is
+ * restart_syscall the call that goes on. nr if it is not known. [any]
  */
-long restart_number(long nr, uintptr_t ip);
+long restart_number(long nr, uintptr_t ip, uintptr_t sp);
 
 /*
  * To be called first in a signal handler: sets the context right if the signal

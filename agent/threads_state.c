@@ -81,7 +81,7 @@ parse_call(const char *text, struct thread_call *call)
 	call->known = true;
 	call->sp = numbers[expected - 2];
 	call->ip = numbers[expected - 1];
-	call->nr = restart_number(call->nr, call->ip);
+	call->nr = restart_number(call->nr, call->ip, call->sp);
 }
 
 void

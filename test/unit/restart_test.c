@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* restart_test.c - which interrupted calls are made again, and how. */
-/* LINK: restart resume sys */
+/* LINK: restart call_number resume sys */
 #include "restart.h"
 
 #include <errno.h>
@@ -214,12 +214,14 @@ the_table(void **state)
 	const uint64_t wait[6] = { 0, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, 99 };
 	const uint64_t bitset[6] = { 0, FUTEX_WAIT_BITSET, 0, 99 };
 	const uint64_t lock[6] = { 0, FUTEX_LOCK_PI };
+	const uint64_t pointer[6] = { 0, 0, 99 };
 	const uint64_t fifth[6] = { 0, 0, 0, 0, 99 };
 	const uint64_t endless[6] = { 0, 0, 0, UINT32_MAX };
 	const uint64_t finite[6] = { 0, 0, 0, 7 };
 
 	(void)state;
 	assert_int_equal(restart_how(SYS_pause, none), RESTART_AS_IS);
+	assert_int_equal(restart_how(SYS_ppoll, pointer), RESTART_LESS);
 	assert_int_equal(restart_how(SYS_ppoll, none), RESTART_AS_IS);
 	assert_int_equal(restart_how(SYS_epoll_wait, endless), RESTART_AS_IS);
 	assert_int_equal(restart_how(SYS_epoll_wait, finite), RESTART_NEVER);
@@ -231,6 +233,7 @@ the_table(void **state)
 	assert_int_equal(restart_how(SYS_futex, wait), RESTART_NEVER);
 	assert_int_equal(restart_how(SYS_futex, bitset), RESTART_AS_IS);
 	assert_int_equal(restart_how(SYS_futex, lock), RESTART_UNKNOWN);
+	assert_int_equal(restart_how(SYS_recvmsg, none), RESTART_ANEW);
 	assert_int_equal(restart_how(SYS_getpid, none), RESTART_UNKNOWN);
 	assert_true(restart_notices_stop(SYS_epoll_wait));
 	assert_true(restart_notices_stop(SYS_rt_sigtimedwait));
@@ -289,10 +292,10 @@ the_number_is_the_calls_own(void **state)
 	uintptr_t ip = (uintptr_t)(code.bytes + code.length);
 
 	(void)state;
-	assert_int_equal(restart_number(SYS_restart_syscall, ip), SYS_poll);
-	assert_int_equal(restart_number(SYS_futex, ip), SYS_futex);
-	assert_int_equal(restart_number(-1, ip), -1);
-	assert_int_equal(restart_number(SYS_restart_syscall, ip - 1),
+	assert_int_equal(restart_number(SYS_restart_syscall, ip, 0), SYS_poll);
+	assert_int_equal(restart_number(SYS_futex, ip, 0), SYS_futex);
+	assert_int_equal(restart_number(-1, ip, 0), -1);
+	assert_int_equal(restart_number(SYS_restart_syscall, ip - 1, 0),
 			 SYS_restart_syscall);
 }
 
