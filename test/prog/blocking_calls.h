@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * blocking_calls.h - calls that eintr.c makes, and what wakes them; more are in
- * blocking_files.h.
+ * blocking_waits.h and blocking_files.h.
  */
 #ifndef HEAPAGENT_TEST_BLOCKING_CALLS_H
 #define HEAPAGENT_TEST_BLOCKING_CALLS_H

@@ -9,6 +9,7 @@
  */
 #include "blocking_calls.h"
 #include "blocking_files.h"
+#include "blocking_waits.h"
 
 #define SIGNAL_EVERY_MS 20
 /* A call that begins anew with each signal ends only after the last. */
