@@ -89,3 +89,13 @@ make_all_calls() {
 	diff <(interrupted | expected) "$calls.self"
 	diff <(interrupted | expected) "$calls.other"
 }
+
+@test "a storm of signals ends no wait before its time" {
+	mkdir "$DUMPS/storm"
+	HEAPAGENT_DIR=$DUMPS/storm run timeout 60 env LD_PRELOAD="$AGENT" \
+		"$PROG/storm"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$output" = ok ]
+	[ "$(find "$DUMPS/storm" -name '*.heap.pb.gz' | wc -l)" -ge 20 ]
+}
