@@ -155,6 +155,12 @@ void threads_walk(struct threads *threads, struct thread_record *record,
 bool threads_read_blocked(struct threads *threads,
 			  struct thread_record *record);
 
+/*
+ * True if the call, one that restart_how() would make begin anew, is of a
+ * socket with a time-out. False if that cannot be found out. [dump]
+ */
+bool threads_socket_times_out(int pid, const struct thread_call *call);
+
 /* Reads the stacks of all records that have none yet, by file and by ptrace.
  * Only in a process of its own. [dump] */
 void threads_capture(struct threads *threads);

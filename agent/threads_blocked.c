@@ -51,15 +51,27 @@ switches(const struct threads *threads, int tid)
 	       number_after(status, "\nnonvoluntary_ctxt_switches:");
 }
 
+/* True if the call would end or begin anew if its thread were stopped. */
 static bool
-better_not_stopped(const struct thread_record *record)
+would_notice(int pid, const struct thread_call *call)
+{
+	enum restart how;
+
+	if (!restart_notices_stop(call->nr))
+		return false;
+	how = restart_how(call->nr, call->arguments);
+	return how == RESTART_NEVER ||
+	       (how == RESTART_ANEW && threads_socket_times_out(pid, call));
+}
+
+static bool
+better_not_stopped(const struct threads *threads,
+		   const struct thread_record *record)
 {
 	const struct thread_call *call = &record->call;
 
-	return call->known &&
-	       (strcmp(record->state, "disk-sleep") == 0 ||
-		(restart_notices_stop(call->nr) &&
-		 restart_how(call->nr, call->arguments) == RESTART_NEVER));
+	return call->known && (strcmp(record->state, "disk-sleep") == 0 ||
+			       would_notice(threads->pid, call));
 }
 
 /* True if the thread has not run since before, when it was at this call. */
@@ -79,7 +91,8 @@ is_where_it_was(const struct threads *threads,
 /* Reads it as long as it fits. False: it does not. */
 static bool
 read_unstopped(struct threads *threads, struct thread_record *record,
-	       bool (*fits)(const struct thread_record *))
+	       bool (*fits)(const struct threads *,
+			    const struct thread_record *))
 {
 	uint64_t frames[UNWIND_FRAMES_MAX];
 	unsigned count = 0;
@@ -90,7 +103,7 @@ read_unstopped(struct threads *threads, struct thread_record *record,
 		struct unwind_registers registers = { .exact = true };
 
 		threads_describe(threads, record);
-		if (!fits(record))
+		if (!fits(threads, record))
 			return false;
 		registers.ip = record->call.ip;
 		registers.sp = record->call.sp;
@@ -112,6 +125,6 @@ read_unstopped(struct threads *threads, struct thread_record *record,
 bool
 threads_read_blocked(struct threads *threads, struct thread_record *record)
 {
-	return better_not_stopped(record) &&
+	return better_not_stopped(threads, record) &&
 	       read_unstopped(threads, record, better_not_stopped);
 }

@@ -19,6 +19,7 @@
 #include "arch/x86_64_context.h"
 #include "compiler.h"
 #include "restart.h"
+#include "resume.h"
 #include "sys.h"
 #include "threads.h"
 
@@ -161,6 +162,7 @@ read_stopped(struct threads *threads, int tid, struct thread_record *record,
 		struct unwind_registers registers =
 			arch_ptrace_registers(&regs);
 
+		resume_registers(&registers);
 		if (record != NULL) {
 			threads_walk(threads, record, &registers,
 				     arch_ptrace_thread_pointer(&regs));

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "restart.h"
 #include "threads_parse.h"
 
 #define CALL_BYTES 256
@@ -19,15 +20,18 @@ is(const struct thread_record *record, const char *state)
 void
 threads_read_call(const struct threads *threads, struct thread_record *record)
 {
+	struct thread_call *call = &record->call;
 	char text[CALL_BYTES] = "";
 
 	(void)threads_read_file(threads->pid, record->tid, "syscall", text,
 				sizeof(text));
-	threads_parse_call(text, &record->call);
+	threads_parse_call(text, call);
+	if (call->known)
+		call->nr = restart_number(call->nr, call->ip, call->sp);
 	/* It was read later than the state. */
 	if (is(record, "sleeping") && strcmp(text, "running\n") == 0)
 		record->state = "running";
-	else if (is(record, "running") && record->call.known)
+	else if (is(record, "running") && call->known)
 		record->state = "sleeping";
 }
 

@@ -387,35 +387,6 @@ threads_are_named() {
 	done
 }
 
-# --- interrupted system calls
-
-# What the program prints without us, and what is documented to differ.
-same_calls() {
-	local mode=$1
-	shift
-	"$@" env LD_PRELOAD="$AGENT" "$PROG/eintr" "$mode" \
-		>"$BATS_TEST_TMPDIR/calls.$mode$#"
-	diff <(grep -v ^finite "$BATS_TEST_TMPDIR/calls") \
-		<(grep -v ^finite "$BATS_TEST_TMPDIR/calls.$mode$#")
-	complete 10
-}
-
-@test "blocking calls of the signalled thread and of others return the same" {
-	"$PROG/eintr" none >"$BATS_TEST_TMPDIR/calls"
-	[ "$(wc -l <"$BATS_TEST_TMPDIR/calls")" = 35 ]
-	same_calls other timeout 60
-	# With ptrace not even the finite ones differ.
-	diff "$BATS_TEST_TMPDIR/calls" "$BATS_TEST_TMPDIR"/calls.other*
-	same_calls self timeout 60
-	[ "$(diff "$BATS_TEST_TMPDIR/calls" "$BATS_TEST_TMPDIR"/calls.self* |
-		grep -c '^>')" -le 5 ]
-}
-
-@test "the same where ptrace is refused, for other threads too" {
-	"$PROG/eintr" none >"$BATS_TEST_TMPDIR/calls"
-	same_calls other timeout 60 "$PROG/refuse" ptrace
-}
-
 # --- at exit
 
 @test "HEAPAGENT_AT_EXIT=1 dumps at normal exit, and waits for the files" {
