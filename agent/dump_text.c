@@ -75,7 +75,7 @@ put_comments(struct text *out, const struct dump_text *dump)
 
 	text_put(out, "\n# heapagent " HEAPAGENT_VERSION "\n");
 	put_string(out, "kind", dump->kind);
-	if (dump_command_line(dump->pid, command))
+	if (dump_command_line(command))
 		put_string(out, "command", command);
 	put_number(out, "time_nanos", moment->realtime_ns);
 	if (dump->rows != NULL)
@@ -87,6 +87,10 @@ put_comments(struct text *out, const struct dump_text *dump)
 	for (unsigned i = 0; i < COUNTER_COUNT; i++)
 		put_number(out, counter_name((enum counter)i),
 			   moment->counters[i]);
+	if (moment->threads[0] != '\0')
+		put_string(out, "threads", moment->threads);
+	if (moment->refusal[0] != '\0')
+		put_string(out, "ptrace", moment->refusal);
 	put_process(out, dump->pid);
 }
 

@@ -2,11 +2,12 @@
 /*
  * threads.h - the host's threads: their names, what they do, their stacks.
  *
- *	list ─► by ptrace   (threads_ptrace.c) from the dump child: the thread
+ *	list ─► by ptrace   threads_ptrace.c: from the dump child; the thread
  *	     │              stops for some 30 us and does not notice
- *	     ├► by file     (threads_blocked.c) a thread blocked in a system
- *call that │              would notice is read without stopping it └► by signal
- *(threads_signal.c) from a thread of the host, where ptrace is refused
+ *	     ├► by file     threads_blocked.c: not stopped, where it would
+ *	     │              notice, or cannot be stopped
+ *	     └► by signal   threads_signal.c: from a thread of the host, where
+ *	                    ptrace is refused
  *
  * Everything lies in the dump's arena. A thread that ended meanwhile is left
  * out; one that gave no stack in time is reported as not answering.
@@ -34,8 +35,23 @@ struct thread_call {
 	uintptr_t ip;
 };
 
+/* How a thread's stack was come by. */
+enum thread_how {
+	THREAD_UNREAD,
+	THREAD_LATE, /* asked to stop, has not yet */
+	THREAD_SELF, /* took the dump's signal */
+	THREAD_BY_PTRACE,
+	THREAD_BY_FILE,
+	THREAD_BY_SIGNAL,
+	THREAD_ENDED,
+	THREAD_UNANSWERED,
+	THREAD_HOWS
+};
+
 struct thread_record {
 	int tid;
+	enum thread_how how;
+	int refused; /* the errno with which ptrace was; 0: it was not */
 	char name[THREAD_NAME_MAX];
 	const char *state; /* a constant: what it did when described; NULL */
 	struct thread_call call; /* at the same time */
@@ -51,6 +67,7 @@ struct threads {
 	unsigned count;
 	unsigned depth; /* frames kept of each */
 	enum unwind_method method;
+	int signal; /* that threads were asked by; 0: none */
 };
 
 /* How many threads the process has, about. 1 if that cannot be read. */
@@ -73,6 +90,11 @@ void threads_describe(const struct threads *threads,
 /* The same for those that have not been described. [dump] */
 void threads_describe_rest(struct threads *threads);
 
+/* Reads the call alone: a thread of the host may where the dump child may not.
+ * [dump] */
+void threads_read_call(const struct threads *threads,
+		       struct thread_record *record);
+
 /* Walks from the registers and keeps the stack in the record. [dump] */
 void threads_walk(struct threads *threads, struct thread_record *record,
 		  const struct unwind_registers *registers,
@@ -86,10 +108,18 @@ void threads_walk(struct threads *threads, struct thread_record *record,
  */
 bool threads_read_blocked(struct threads *threads,
 			  struct thread_record *record);
+/* The same for any that was seen blocked in a call. False: it was not. [dump]
+ */
+bool threads_read_call_site(struct threads *threads,
+			    struct thread_record *record);
 
-/* Reads the stacks of all records that have none yet, by file and by ptrace.
- * Only in a process of its own. [dump] */
-void threads_capture(struct threads *threads);
+/* Reads the stacks of all records that have none yet, by file and by ptrace,
+ * for as long as that. Only in a process of its own. [dump] */
+void threads_capture(struct threads *threads, uint64_t timeout_ns);
+
+/* Reads those that ptrace was refused for where they are blocked, or stopped,
+ * without a stop of ours. [dump] */
+void threads_read_refused(struct threads *threads);
 
 /* Marks those that have no stack, and have been described, as not answering.
  * [dump] */
@@ -98,7 +128,11 @@ void threads_give_up(struct threads *threads);
 /*
  * Whether this process may stop the thread, found out by doing so, once. [dump]
  */
-bool threads_may_stop(int tid);
+bool threads_may_stop(const struct threads *threads,
+		      struct thread_record *record);
+
+/* True if the thread is not there any more, or as a zombie only. [dump] */
+bool threads_has_ended(const struct threads *threads, int tid);
 
 /*
  * Stops the thread, walks its stack into the record, and lets it go. One that
@@ -123,6 +157,17 @@ void threads_forget_late(void);
  * thread of the host, with all signals blocked. [signal]
  */
 void threads_ask_by_signal(struct threads *threads);
+
+/*
+ * What a dump says of how it came by the stacks, one line each, terminated:
+ * "1000 listed: 1 self, 940 by ptrace, 59 by /proc (not stopped)", and "refused
+ * for 2 (EPERM, traced by 4711): 2 by signal 63". The second is "" where ptrace
+ * was not refused. [dump]
+ */
+void threads_tell_how(const struct threads *threads, char *text,
+		      size_t size_bytes);
+void threads_tell_refusal(const struct threads *threads, char *text,
+			  size_t size_bytes);
 
 /* Copies frames into the arena and the record. [any] */
 void threads_keep(struct threads *threads, struct thread_record *record,

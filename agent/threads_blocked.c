@@ -9,12 +9,8 @@
 #include "restart.h"
 #include "threads.h"
 
-/*
- * The frame pointer is not known here, so all others are asked for all their
- * registers.
- */
 bool
-threads_read_blocked(struct threads *threads, struct thread_record *record)
+threads_read_call_site(struct threads *threads, struct thread_record *record)
 {
 	const struct thread_call *call = &record->call;
 	struct unwind_registers registers = {
@@ -25,11 +21,23 @@ threads_read_blocked(struct threads *threads, struct thread_record *record)
 
 	if (!call->known)
 		return false;
+	threads_walk(threads, record, &registers, 0);
+	counter_add(COUNTER_threads_by_syscall_file);
+	return true;
+}
+
+/*
+ * The frame pointer is not known here, so all others are asked for all their
+ * registers.
+ */
+bool
+threads_read_blocked(struct threads *threads, struct thread_record *record)
+{
+	const struct thread_call *call = &record->call;
+
 	if (strcmp(record->state, "disk-sleep") != 0 &&
 	    !(restart_notices_stop(call->nr) &&
 	      restart_how(call->nr, call->arguments) == RESTART_NEVER))
 		return false;
-	threads_walk(threads, record, &registers, 0);
-	counter_add(COUNTER_threads_by_syscall_file);
-	return true;
+	return threads_read_call_site(threads, record);
 }

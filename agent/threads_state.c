@@ -83,10 +83,19 @@ parse_call(const char *text, struct thread_call *call)
 }
 
 void
+threads_read_call(const struct threads *threads, struct thread_record *record)
+{
+	char call[CALL_BYTES] = "";
+
+	(void)threads_read_file(threads->pid, record->tid, "syscall", call,
+				sizeof(call));
+	parse_call(call, &record->call);
+}
+
+void
 threads_describe(const struct threads *threads, struct thread_record *record)
 {
 	char stat[STAT_BYTES] = "";
-	char call[CALL_BYTES] = "";
 	char name[THREAD_NAME_MAX + 1] = "";
 	size_t length;
 
@@ -99,9 +108,7 @@ threads_describe(const struct threads *threads, struct thread_record *record)
 	memcpy(record->name, name, length);
 	record->name[length] = '\0';
 	record->state = state_word(stat);
-	(void)threads_read_file(threads->pid, record->tid, "syscall", call,
-				sizeof(call));
-	parse_call(call, &record->call);
+	threads_read_call(threads, record);
 }
 
 void

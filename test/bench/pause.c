@@ -13,8 +13,6 @@
  *
  * LIBS: -pthread
  */
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,13 +22,11 @@
 
 #include "branches.h"
 #include "measure.h"
+#include "spinner.h"
 
 #define ROUNDS_MAX 1000
 #define PATIENCE_NS INT64_C(20000000000)
 
-/* Atomic. */
-static int64_t largest_gap_ns;
-static int asked; /* 1: the spinning thread shall say that it is up to date */
 static bool spinning;
 
 static void
@@ -40,36 +36,11 @@ leaf(void *context)
 	keep(malloc(16));
 }
 
-static void *
-spin(void *unused)
-{
-	int64_t last = now_ns();
-
-	for (;;) {
-		int64_t now = now_ns(), gap = now - last;
-
-		last = now;
-		if (gap > __atomic_load_n(&largest_gap_ns, __ATOMIC_RELAXED))
-			__atomic_store_n(&largest_gap_ns, gap,
-					 __ATOMIC_RELAXED);
-		if (__atomic_load_n(&asked, __ATOMIC_ACQUIRE))
-			__atomic_store_n(&asked, 0, __ATOMIC_RELEASE);
-	}
-	return unused;
-}
-
-/* The largest gap since the last call, one that lasts until now included. */
+/* 0 if nothing spins. */
 static double
 take_gap_us(void)
 {
-	if (spinning) {
-		__atomic_store_n(&asked, 1, __ATOMIC_RELEASE);
-		while (__atomic_load_n(&asked, __ATOMIC_ACQUIRE))
-			sched_yield();
-	}
-	return (double)__atomic_exchange_n(&largest_gap_ns, 0,
-					   __ATOMIC_RELAXED) /
-	       1e3;
+	return spinning ? spinner_take_gap_us() : 0;
 }
 
 static void
@@ -115,7 +86,6 @@ main(int argc, char **argv)
 	static struct figures figures;
 	const char *directory = getenv("HEAPAGENT_DIR");
 	int rounds = argc >= 3 ? atoi(argv[2]) : 0;
-	pthread_t thread;
 	char path[4096];
 
 	if (rounds < 1 || rounds > ROUNDS_MAX || directory == NULL) {
@@ -126,7 +96,7 @@ main(int argc, char **argv)
 	branches_visit(atol(argv[1]), leaf, NULL);
 	spinning = argc > 3;
 	if (spinning)
-		pthread_create(&thread, NULL, spin, NULL);
+		spinner_start();
 	for (int round = 0; round < rounds; round++) {
 		snprintf(path, sizeof(path), "%s/pause.%d.%04d.heap.pb.gz",
 			 directory, getpid(), round + 1);
