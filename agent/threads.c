@@ -185,8 +185,8 @@ threads_walk(struct threads *threads, struct thread_record *record,
 	threads_keep(threads, record, frames, count);
 }
 
-static bool
-is_dead(const struct thread_record *record)
+bool
+threads_is_dead(const struct thread_record *record)
 {
 	return strcmp(record->state, "zombie") == 0 ||
 	       strcmp(record->state, "dead") == 0;
@@ -200,7 +200,7 @@ threads_has_ended(const struct threads *threads, int tid)
 	if (sys_call3(SYS_tgkill, threads->pid, tid, 0) == -ESRCH)
 		return true;
 	threads_describe(threads, &now);
-	return is_dead(&now);
+	return threads_is_dead(&now);
 }
 
 static void
@@ -208,7 +208,7 @@ capture_thread(struct threads *threads, struct thread_record *record)
 {
 	/* Just before: what it is blocked in decides how it is read. */
 	threads_describe(threads, record);
-	if (is_dead(record))
+	if (threads_is_dead(record))
 		return;
 	if (threads_read_blocked(threads, record)) {
 		record->how = THREAD_BY_FILE;
@@ -251,6 +251,8 @@ look_at_refused(struct threads *threads)
 		if (record->how != THREAD_UNREAD || record->refused == 0)
 			continue;
 		threads_describe(threads, record);
+		if (threads_is_dead(record))
+			continue;
 		if (threads_read_call_site(threads, record))
 			record->how = THREAD_BY_FILE;
 		else

@@ -131,6 +131,8 @@ void threads_give_up(struct threads *threads);
 bool threads_may_stop(const struct threads *threads,
 		      struct thread_record *record);
 
+/* True if it was a zombie when it was described. [dump] */
+bool threads_is_dead(const struct thread_record *record);
 /* True if the thread is not there any more, or as a zombie only. [dump] */
 bool threads_has_ended(const struct threads *threads, int tid);
 

@@ -109,8 +109,8 @@ free_signal(void)
 static bool
 is_held(const struct thread_record *record)
 {
-	static const char *const states[] = { "stopped", "traced", "disk-sleep",
-					      "zombie", "dead" };
+	static const char *const states[] = { "stopped", "traced",
+					      "disk-sleep" };
 
 	for (unsigned i = 0; i < ARRAY_SIZE(states); i++)
 		if (strcmp(record->state, states[i]) == 0)
@@ -127,7 +127,7 @@ is_to_be_asked(struct threads *threads, struct thread_record *record, int nr)
 	struct thread_signals signals;
 
 	/* One that is late is the dump child's. */
-	if (record->how != THREAD_UNREAD)
+	if (record->how != THREAD_UNREAD || threads_is_dead(record))
 		return false;
 	if (!call->known)
 		threads_read_call(threads, record);

@@ -21,7 +21,7 @@
 
 static size_t
 put_count(char *text, size_t size_bytes, size_t used, enum thread_how how,
-	  unsigned count)
+	  unsigned count, int signal)
 {
 	static const char *const words[THREAD_HOWS] = {
 		[THREAD_SELF] = "self",
@@ -34,8 +34,12 @@ put_count(char *text, size_t size_bytes, size_t used, enum thread_how how,
 
 	if (count == 0 || words[how] == NULL)
 		return used;
-	return used + log_format(text + used, size_bytes - used, "%s%u %s",
-				 used == 0 ? "" : ", ", count, words[how]);
+	used += log_format(text + used, size_bytes - used, "%s%u %s",
+			   used == 0 ? "" : ", ", count, words[how]);
+	if (how == THREAD_BY_SIGNAL)
+		used += log_format(text + used, size_bytes - used, " %d",
+				   signal);
+	return used;
 }
 
 /* "1 self, 940 by ptrace": of those that were refused, or of all. */
@@ -52,10 +56,7 @@ put_counts(const struct threads *threads, bool refused, char *text,
 	*text = '\0';
 	for (unsigned i = 0; i < THREAD_HOWS; i++)
 		used = put_count(text, size_bytes, used, (enum thread_how)i,
-				 counts[i]);
-	if (counts[THREAD_BY_SIGNAL] > 0)
-		log_format(text + used, size_bytes - used, " (signal %d)",
-			   threads->signal);
+				 counts[i], threads->signal);
 }
 
 void

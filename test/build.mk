@@ -74,3 +74,4 @@ include test/tools/build.mk
 include test/bench/build.mk
 include test/fuzz/build.mk
 include test/load/build.mk
+include test/yama/build.mk

@@ -11,4 +11,5 @@ $(B)/test/load/client: test/load/client.c test/bench/measure.h Makefile
 	$(Q)$(CC) $(BASE_CFLAGS) -O2 -g -Itest/bench -o $@ $< -pthread -lm
 
 soak: all $(B)/test/tools/checkvalid $(B)/test/load/client
+	$(Q)./scripts/install-packages soak
 	$(Q)./test/load/run $(SOAK_SECONDS) $(ONLY)
