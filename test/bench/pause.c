@@ -40,7 +40,7 @@ leaf(void *context)
 static double
 take_gap_us(void)
 {
-	return spinning ? spinner_take_gap_us() : 0;
+	return spinning ? spinner_take().gap_us : 0;
 }
 
 static void

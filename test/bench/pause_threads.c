@@ -10,7 +10,8 @@
  * microseconds: the median and the largest time from kill() until it returns,
  * which is what the signalled thread loses; the median until the heap file is
  * there; the median of the largest gap in the readings of the clock during a
- * dump, and in as long a time without one. Then how many threads it has.
+ * dump, and in as long a time without one; and the same two without what the
+ * thread waited for a processor in its gap.
  *
  * LIBS: -pthread
  */
@@ -152,26 +153,33 @@ struct figures {
 	double pause_us[ROUNDS_MAX];
 	double duration_us[ROUNDS_MAX];
 	double gap_us[ROUNDS_MAX];
+	double stop_us[ROUNDS_MAX];
 	double quiet_gap_us[ROUNDS_MAX];
+	double quiet_stop_us[ROUNDS_MAX];
 };
 
 static void
 dump_once(struct figures *figures, int round, const char *path)
 {
 	int64_t begin, returned, done;
+	struct spinner_gaps gaps;
 
-	(void)spinner_take_gap_us();
+	(void)spinner_take();
 	begin = now_ns();
 	/* To this thread: kill() may choose another. */
 	pthread_kill(pthread_self(), SIGUSR2);
 	returned = now_ns();
 	wait_for(path, begin);
 	done = now_ns();
-	figures->gap_us[round] = spinner_take_gap_us();
+	gaps = spinner_take();
+	figures->gap_us[round] = gaps.gap_us;
+	figures->stop_us[round] = gaps.stop_us;
 	figures->pause_us[round] = (double)(returned - begin) / 1e3;
 	figures->duration_us[round] = (double)(done - begin) / 1e3;
 	usleep((useconds_t)((done - begin) / 1000));
-	figures->quiet_gap_us[round] = spinner_take_gap_us();
+	gaps = spinner_take();
+	figures->quiet_gap_us[round] = gaps.gap_us;
+	figures->quiet_stop_us[round] = gaps.stop_us;
 }
 
 int
@@ -196,11 +204,12 @@ main(int argc, char **argv)
 			 getpid(), round + 1);
 		dump_once(&figures, round, path);
 	}
-	printf("%.1f %.1f %.1f %.1f %.1f %d\n",
-	       median(figures.pause_us, rounds),
+	printf("%.1f %.1f %.1f ", median(figures.pause_us, rounds),
 	       quantile(figures.pause_us, rounds, 1),
-	       median(figures.duration_us, rounds),
-	       median(figures.gap_us, rounds),
-	       median(figures.quiet_gap_us, rounds), threads);
+	       median(figures.duration_us, rounds));
+	printf("%.1f %.1f %.1f %.1f\n", median(figures.gap_us, rounds),
+	       median(figures.quiet_gap_us, rounds),
+	       median(figures.stop_us, rounds),
+	       median(figures.quiet_stop_us, rounds));
 	return 0;
 }

@@ -43,8 +43,10 @@ tid_of() {
 
 # traced [TID]: that thread of the host has a tracer, or each.
 traced() {
-	! grep -L '^TracerPid:[[:space:]]*[1-9]' \
-		"/proc/$host/task/"${1:-*}"/status" 2>/dev/null | grep -q .
+	local status
+	for status in "/proc/$host/task"/${1:-*}/status; do
+		grep -q '^TracerPid:[[:space:]]*[1-9]' "$status" || return 1
+	done
 }
 
 # All but those whose calls return EINTR because a tracer stops them.
