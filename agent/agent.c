@@ -163,8 +163,8 @@ start_tables(void)
 	if (error == 0)
 		error = dump_init();
 	if (error != 0) {
-		log_warn("no profiles: no memory for the tables (error %d)",
-			 -error);
+		log_warn("no profiles: cannot make the tables: %s",
+			 log_error_text(error));
 		return false;
 	}
 	fork_init(fork_child);

@@ -12,8 +12,12 @@ complain(const char *format, va_list args)
 {
 	char line[4096];
 
-	/* One write, so that lines of several processes stay whole. */
 	vsnprintf(line, sizeof(line), format, args);
+	/* Input may be quoted in it: still one line, and no terminal codes. */
+	for (char *c = line; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = '?';
+	/* One write, so that lines of several processes stay whole. */
 	fprintf(stderr, "heapagent: %s\n", line);
 }
 
