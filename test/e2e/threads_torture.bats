@@ -73,6 +73,17 @@ main_is_gone() {
 	finish
 }
 
+@test "the first thread has ended: the command finds the process" {
+	start main_gone
+	main_is_gone
+	run -0 --separate-stderr "$ROOT/build/heapagent" dump "$host"
+	[ "${#lines[@]}" = 3 ]
+	[ "${lines[2]}" = "$HEAPAGENT_DIR/main_gone.$host.0001.heap.pb.gz" ]
+	run -0 --separate-stderr "$ROOT/build/heapagent" status "$host"
+	[[ ${lines[0]} == "process "*" $host" ]]
+	finish
+}
+
 @test "the first thread has ended, and ptrace is refused" {
 	under=("$PROG/refuse" ptrace)
 	start main_gone
