@@ -9,7 +9,8 @@
  * from kill() until it returns, which is what the signalled thread loses, and
  * the median until the heap file is there. With `spin` another thread reads
  * the clock all the time, and its largest gap during a dump (median of the
- * rounds), and in as long a time without a dump, follow.
+ * rounds), and in as long a time without a dump, follow; and the same two
+ * without what it waited for a processor in its gap.
  *
  * LIBS: -pthread
  */
@@ -36,11 +37,11 @@ leaf(void *context)
 	keep(malloc(16));
 }
 
-/* 0 if nothing spins. */
-static double
-take_gap_us(void)
+/* Zeroes if nothing spins. */
+static struct spinner_gaps
+take_gaps(void)
 {
-	return spinning ? spinner_take().gap_us : 0;
+	return spinning ? spinner_take() : (struct spinner_gaps){ 0, 0 };
 }
 
 static void
@@ -59,25 +60,32 @@ struct figures {
 	double pause_us[ROUNDS_MAX];
 	double duration_us[ROUNDS_MAX];
 	double gap_us[ROUNDS_MAX];
+	double stop_us[ROUNDS_MAX];
 	double quiet_gap_us[ROUNDS_MAX];
+	double quiet_stop_us[ROUNDS_MAX];
 };
 
 static void
 dump_once(struct figures *figures, int round, const char *path)
 {
 	int64_t start, returned, done;
+	struct spinner_gaps gaps;
 
-	(void)take_gap_us();
+	(void)take_gaps();
 	start = now_ns();
 	kill(getpid(), SIGUSR2);
 	returned = now_ns();
 	wait_for(path, start);
 	done = now_ns();
-	figures->gap_us[round] = take_gap_us();
+	gaps = take_gaps();
+	figures->gap_us[round] = gaps.gap_us;
+	figures->stop_us[round] = gaps.stop_us;
 	figures->pause_us[round] = (double)(returned - start) / 1e3;
 	figures->duration_us[round] = (double)(done - start) / 1e3;
 	usleep((useconds_t)((done - start) / 1000));
-	figures->quiet_gap_us[round] = take_gap_us();
+	gaps = take_gaps();
+	figures->quiet_gap_us[round] = gaps.gap_us;
+	figures->quiet_stop_us[round] = gaps.stop_us;
 }
 
 int
@@ -106,8 +114,10 @@ main(int argc, char **argv)
 	       quantile(figures.pause_us, rounds, 1),
 	       median(figures.duration_us, rounds));
 	if (spinning)
-		printf(" %.1f %.1f", median(figures.gap_us, rounds),
-		       median(figures.quiet_gap_us, rounds));
+		printf(" %.1f %.1f %.1f %.1f", median(figures.gap_us, rounds),
+		       median(figures.quiet_gap_us, rounds),
+		       median(figures.stop_us, rounds),
+		       median(figures.quiet_stop_us, rounds));
 	printf("\n");
 	return 0;
 }

@@ -20,6 +20,8 @@
 
 /* A reading takes 25 ns; shorter than this it was not away. */
 #define SPINNER_AWAY_NS INT64_C(3000)
+/* The file takes 1 to 2 us. */
+#define SPINNER_READ_NS INT64_C(10000)
 
 /* Atomic. */
 static int64_t spinner_gap_ns;
@@ -54,17 +56,23 @@ spinner_run(void *unused)
 	int64_t waited = spinner_waited_ns(fd), last = now_ns();
 
 	for (;;) {
-		int64_t gap = now_ns() - last;
+		int64_t now = now_ns();
 
-		if (gap > SPINNER_AWAY_NS) {
-			int64_t waited_now = spinner_waited_ns(fd);
+		if (now - last > SPINNER_AWAY_NS) {
+			int64_t before = waited;
 
-			spinner_raise(&spinner_gap_ns, gap);
+			/* The two belong together: until nothing came between
+			 * them. */
+			do {
+				now = now_ns();
+				waited = spinner_waited_ns(fd);
+			} while (now_ns() - now > SPINNER_READ_NS);
+			spinner_raise(&spinner_gap_ns, now - last);
 			spinner_raise(&spinner_stop_ns,
-				      gap - (waited_now - waited));
-			waited = waited_now;
+				      now - last - (waited - before));
+			now = now_ns();
 		}
-		last = now_ns();
+		last = now;
 		/* Acquire and release pair with spinner_take(): a gap that
 		 * ends now is in before it is taken. */
 		if (__atomic_load_n(&spinner_asked, __ATOMIC_ACQUIRE))
