@@ -55,7 +55,6 @@ static struct {
 /* What one dump has captured. */
 struct capture {
 	struct threads threads;
-	struct thread_groups groups;
 	struct heap_rows rows;
 	struct dump_moment moment;
 };
@@ -192,17 +191,21 @@ create_first_file(void)
 static struct thread_record *
 capture_origin(struct threads *threads, const struct dump_origin *origin)
 {
+	struct thread_record *first = threads->records;
+
 	for (unsigned i = 0; i < threads->count; i++) {
 		struct thread_record *record = &threads->records[i];
 
 		if (record->tid != origin->tid)
 			continue;
-		threads_walk(threads, record, &origin->registers,
+		/* Such a profile begins with the thread it was asked of. */
+		record->tid = first->tid;
+		first->tid = origin->tid;
+		threads_walk(threads, first, &origin->registers,
 			     origin->thread_pointer);
-		threads_describe(threads, record);
-		record->state = "running";
-		record->how = THREAD_SELF;
-		return record;
+		threads_describe_running(threads, first);
+		first->how = THREAD_SELF;
+		return first;
 	}
 	return NULL;
 }
@@ -253,6 +256,7 @@ capture_other_threads(struct capture *capture, const struct dump_host *host)
 		threads_read_refused(threads);
 	threads_describe_rest(threads);
 	threads_give_up(threads);
+	threads_waits_recall(threads);
 }
 
 /* All that is captured, and in the middle of it the release of the origin. */
@@ -266,8 +270,7 @@ capture_all(struct capture *capture, const struct dump_origin *origin,
 		(stacks_bucket_count() + ROWS_SPARE) * sizeof(struct heap_row);
 	int error = arena_open(
 		&dump.captured,
-		rows_bytes + threads_arena_bytes(count, config.depth_frames) +
-			2 * thread_groups_arena_bytes(count));
+		rows_bytes + threads_arena_bytes(count, config.depth_frames));
 
 	dump.needs_origin = false;
 	if (error == 0)
@@ -278,11 +281,9 @@ capture_all(struct capture *capture, const struct dump_origin *origin,
 	if (error == 0)
 		error = create_first_file();
 	host->released(error);
-	if (error != 0 || !threads)
-		return error;
-	capture_other_threads(capture, host);
-	return thread_groups_make(&capture->groups, &dump.captured,
-				  &capture->threads);
+	if (error == 0 && threads)
+		capture_other_threads(capture, host);
+	return error;
 }
 
 static void
@@ -292,7 +293,7 @@ write_fields(struct pprof *pprof, const struct kind *kind,
 	uint64_t rate_bytes = region_header()->rate_bytes;
 
 	if (kind->default_type == NULL)
-		thread_profile_write(pprof, &capture->groups);
+		thread_profile_write(pprof, &capture->threads);
 	else
 		heap_profile_write(pprof, &capture->rows, kind->default_type,
 				   rate_bytes);
@@ -307,7 +308,8 @@ write_text(const struct kind *kind, const struct capture *capture)
 {
 	const struct dump_text text = {
 		.kind = kind->name,
-		.groups = kind->default_type == NULL ? &capture->groups : NULL,
+		.threads =
+			kind->default_type == NULL ? &capture->threads : NULL,
 		.rows = kind->default_type == NULL ? NULL : &capture->rows,
 		.moment = &capture->moment,
 		.pid = dump.pid,
@@ -354,7 +356,7 @@ write_file(const struct kind *kind, const struct capture *capture,
 static int
 write_all(struct capture *capture)
 {
-	size_t frames = MAX(thread_groups_frames(&capture->groups),
+	size_t frames = MAX(thread_profile_frames(&capture->threads),
 			    capture->rows.frame_count);
 	int first_error = arena_open(&dump.encoding, pprof_arena_bytes(frames) +
 							     ENCODER_BYTES +

@@ -52,9 +52,10 @@ threads_arena_bytes(unsigned count, unsigned depth)
 {
 	size_t frames = ALIGN_UP(depth * sizeof(uint64_t), (size_t)CACHE_LINE);
 
-	return (count + THREADS_SPARE) *
-	       (ALIGN_UP(sizeof(struct thread_record), (size_t)CACHE_LINE) +
-		frames);
+	return (count + THREADS_SPARE) * (ALIGN_UP(sizeof(struct thread_record),
+						   (size_t)CACHE_LINE) +
+					  frames) +
+	       threads_clock_arena_bytes();
 }
 
 long
@@ -193,7 +194,7 @@ threads_is_dead(const struct thread_record *record)
 }
 
 bool
-threads_has_ended(const struct threads *threads, int tid)
+threads_has_ended(struct threads *threads, int tid)
 {
 	struct thread_record now = { .tid = tid };
 
@@ -273,7 +274,7 @@ threads_read_refused(struct threads *threads)
 }
 
 static void
-give_up(const struct threads *threads, struct thread_record *record)
+give_up(struct threads *threads, struct thread_record *record)
 {
 	bool ended = threads_has_ended(threads, record->tid);
 

@@ -48,13 +48,26 @@ enum thread_how {
 	THREAD_HOWS
 };
 
+/* How long a thread has been blocked: threads_clock.c, threads_waits.c. */
+struct thread_wait {
+	bool known; /* false: it was not blocked, or may not be read */
+	/* How often it has blocked for our own reading since it was seen. */
+	uint8_t disturbed;
+	uint64_t start_ticks; /* the thread's, which its number alone is not */
+	uint64_t switches;    /* how often it had given up the processor */
+	uint64_t seen_ns;     /* CLOCK_MONOTONIC, like: */
+	uint64_t since_ns;    /* at the latest: it may be longer, not less */
+};
+
 struct thread_record {
 	int tid;
 	enum thread_how how;
 	int refused; /* the errno with which ptrace was; 0: it was not */
 	char name[THREAD_NAME_MAX];
-	const char *state; /* a constant: what it did when described; NULL */
+	/* A constant: what the kernel calls what it did when described; NULL */
+	const char *state;
 	struct thread_call call; /* at the same time */
+	struct thread_wait wait;
 	/* In the arena, see frame.h. None: the thread has ended. */
 	const uint64_t *frames;
 	unsigned frame_count;
@@ -67,7 +80,8 @@ struct threads {
 	unsigned count;
 	unsigned depth; /* frames kept of each */
 	enum unwind_method method;
-	int signal; /* that threads were asked by; 0: none */
+	int signal;		    /* that threads were asked by; 0: none */
+	struct thread_clock *clock; /* in the arena; NULL: not read yet */
 };
 
 /* How many threads the process has, about. 1 if that cannot be read. */
@@ -82,11 +96,13 @@ size_t threads_arena_bytes(unsigned count, unsigned depth);
 int threads_list(struct threads *threads);
 
 /*
- * Reads a thread's name, state and call: three small files, of some 12 us
- * together, so only the first thread's are read while it waits. [dump]
+ * Reads a thread's name, state, call and wait: three small files, of some 5 us
+ * each, so none of those is read while it waits. [dump]
  */
-void threads_describe(const struct threads *threads,
-		      struct thread_record *record);
+void threads_describe(struct threads *threads, struct thread_record *record);
+/* The name alone, of one that is known to run. [dump] */
+void threads_describe_running(const struct threads *threads,
+			      struct thread_record *record);
 /* The same for those that have not been described. [dump] */
 void threads_describe_rest(struct threads *threads);
 
@@ -94,6 +110,46 @@ void threads_describe_rest(struct threads *threads);
  * [dump] */
 void threads_read_call(const struct threads *threads,
 		       struct thread_record *record);
+/* The longest is a system call's name. */
+#define THREAD_STATE_MAX 32
+/*
+ * What a described thread does, in a reader's words: "running", what it is
+ * blocked in ("futex wait", "epoll_wait", "page fault"), or why it cannot run
+ * ("stopped"). [any]
+ */
+void threads_state_text(const struct thread_record *record,
+			char text[THREAD_STATE_MAX]);
+
+/*
+ * Begins record->wait from the scheduler's file of a thread that is blocked
+ * and last ran on that processor. False: if it has run on another one since,
+ * the time may be wrong. [dump]
+ */
+bool threads_read_wait(struct threads *threads, struct thread_record *record,
+		       unsigned cpu);
+
+/* What the first of these takes from the arena, a part of
+ * threads_arena_bytes(). [any] */
+size_t threads_clock_arena_bytes(void);
+
+/* The table in the region of what waited for what in the last dump. 0 or
+ * -ENOMEM. [init] */
+int threads_waits_init(void);
+/*
+ * Where a thread still waits for what it did in the last dump, that one's
+ * earlier time stands; all who wait are remembered for the next. Once a dump,
+ * when all are captured. [dump]
+ */
+void threads_waits_recall(struct threads *threads);
+/* How long the thread has been blocked, at least; 0: not known. [any] */
+static inline uint64_t
+threads_blocked_ns(const struct thread_record *record)
+{
+	const struct thread_wait *wait = &record->wait;
+
+	return wait->since_ns < wait->seen_ns ? wait->seen_ns - wait->since_ns
+					      : 0;
+}
 
 /* Walks from the registers and keeps the stack in the record. [dump] */
 void threads_walk(struct threads *threads, struct thread_record *record,
@@ -128,13 +184,12 @@ void threads_give_up(struct threads *threads);
 /*
  * Whether this process may stop the thread, found out by doing so, once. [dump]
  */
-bool threads_may_stop(const struct threads *threads,
-		      struct thread_record *record);
+bool threads_may_stop(struct threads *threads, struct thread_record *record);
 
 /* True if it was a zombie when it was described. [dump] */
 bool threads_is_dead(const struct thread_record *record);
 /* True if the thread is not there any more, or as a zombie only. [dump] */
-bool threads_has_ended(const struct threads *threads, int tid);
+bool threads_has_ended(struct threads *threads, int tid);
 
 /*
  * Stops the thread, walks its stack into the record, and lets it go. One that

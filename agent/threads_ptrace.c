@@ -32,6 +32,10 @@
 #define STOP_YIELDS 64
 #define STOP_SLEEP_NS UINT64_C(20000)
 
+/* A stopped thread gives up its processor, and once more when it blocks anew:
+ * threads_waits.c. */
+#define STOP_SWITCHES 2
+
 /*
  * Threads that did not stop in time: on a busy machine a thread may get no
  * processor for longer, and one in the kernel may not stop before it is done
@@ -102,7 +106,7 @@ keep_late(int tid, struct thread_record *record)
  * thread that is just ending is refused, too: that says nothing.
  */
 static int
-stop(const struct threads *threads, struct thread_record *record, int *status)
+stop(struct threads *threads, struct thread_record *record, int *status)
 {
 	int tid = record->tid;
 	long r = PTRACE(PTRACE_SEIZE, tid, 0, 0);
@@ -117,7 +121,7 @@ stop(const struct threads *threads, struct thread_record *record, int *status)
 }
 
 bool
-threads_may_stop(const struct threads *threads, struct thread_record *record)
+threads_may_stop(struct threads *threads, struct thread_record *record)
 {
 	int status;
 	int stopped = stop(threads, record, &status);
@@ -167,6 +171,7 @@ read_stopped(struct threads *threads, int tid, struct thread_record *record,
 			threads_walk(threads, record, &registers,
 				     arch_ptrace_thread_pointer(&regs));
 			record->how = THREAD_BY_PTRACE;
+			record->wait.disturbed = STOP_SWITCHES;
 		}
 		if (deliver == 0)
 			set_back(threads, tid, &regs);

@@ -226,6 +226,8 @@ keep_answers(struct threads *threads, const struct slot *slots)
 		threads_keep(threads, record, slots[i].frames,
 			     slots[i].frame_count);
 		record->how = THREAD_BY_SIGNAL;
+		/* It blocks anew after the handler: threads_waits.c. */
+		record->wait.disturbed = 1;
 		counter_add(COUNTER_threads_by_signal);
 	}
 }

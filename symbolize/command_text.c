@@ -10,7 +10,8 @@
  *	#	0xADDRESS	FUNCTION+0xOFFSET	FILE:LINE
  *
  * in use, and in brackets allocated. What was sampled is an estimate here, so
- * the type is that of a profile that is not sampled.
+ * the type is that of a profile that is not sampled. A threads profile is
+ * printed as with debug=2, for people (thread_text.h).
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -20,9 +21,10 @@
 
 #include "command.h"
 #include "estimate.h"
+#include "function_offset.h"
 #include "legacy_place.h"
 #include "memory.h"
-#include "object.h"
+#include "thread_text.h"
 #include "view.h"
 
 struct text {
@@ -31,9 +33,7 @@ struct text {
 	int columns[4];
 	bool is_heap;
 	int type; /* of the order, and what else than a heap shows */
-	/* For how far into a function a call is; NULL: not opened yet. */
-	const struct locate_options *locate;
-	struct object **objects; /* by the mapping's position */
+	struct function_offset *offsets;
 };
 
 static const char *
@@ -107,16 +107,6 @@ print_head(const struct text *text)
 		       pb->period);
 }
 
-static const char *
-label_of(const struct text *text, const struct pb_sample *sample,
-	 const char *key)
-{
-	for (size_t i = 0; i < sample->n_label; i++)
-		if (!strcmp(text_of(text, sample->label[i]->key), key))
-			return text_of(text, sample->label[i]->str);
-	return NULL;
-}
-
 static bool
 is_truncated(const struct pb_location *location)
 {
@@ -138,31 +128,6 @@ print_stack(const struct text *text, const struct pb_sample *sample)
 	putchar('\n');
 }
 
-/* False if its file is not there, or names nothing at the address. */
-static bool
-function_offset(const struct text *text, const struct pb_location *location,
-		uint64_t *offset)
-{
-	const struct pb_mapping *mapping =
-		profile_mapping(text->profile, location->mapping_id);
-	if (!mapping || location->address < mapping->memory_start)
-		return false;
-	const struct pb_profile *pb = text->profile->pb;
-	struct object **object = text->objects;
-	/* Few, and the first as a rule. */
-	for (size_t i = 0; pb->mapping[i] != mapping; i++)
-		object++;
-	if (!*object)
-		*object = object_open(text->locate,
-				      text_of(text, mapping->filename),
-				      text_of(text, mapping->build_id));
-	return object_function_offset(*object,
-				      location->address -
-					      mapping->memory_start +
-					      mapping->file_offset,
-				      mapping->file_offset, offset);
-}
-
 /* The offset is that of the function itself, not of one inlined into it. */
 static void
 print_line(const struct text *text, const struct pb_location *location,
@@ -177,7 +142,7 @@ print_line(const struct text *text, const struct pb_location *location,
 		name = text_of(text, function->system_name);
 	printf("#\t0x%" PRIx64 "\t%s", location->address, name);
 	if (line == location->line[location->n_line - 1] &&
-	    function_offset(text, location, &offset))
+	    function_offset_find(text->offsets, location, &offset))
 		printf("+0x%" PRIx64, offset);
 	if (*file)
 		printf("\t%s:%" PRId64, file, line->line);
@@ -216,19 +181,13 @@ print_frames(const struct text *text, const struct pb_sample *sample)
 static void
 print_sample(const struct text *text, const struct pb_sample *sample)
 {
-	const char *thread = label_of(text, sample, "thread");
-	const char *state = label_of(text, sample, "state");
 	int64_t count = sample->value[text->type], values[4];
 	if (text->is_heap) {
 		for (int i = 0; i < 4; i++)
 			values[i] = value_of(sample, text->columns[i]);
 		print_figures(values);
 	} else {
-		putchar('\n');
-		if (thread)
-			printf("# thread %s (%s) x%" PRId64 ":\n", thread,
-			       state ? state : "unknown", count);
-		printf("%" PRId64 " @", count);
+		printf("\n%" PRId64 " @", count);
 	}
 	print_stack(text, sample);
 	print_frames(text, sample);
@@ -269,7 +228,6 @@ static void
 print_comments(const struct text *text)
 {
 	const struct pb_profile *pb = text->profile->pb;
-	putchar('\n');
 	for (size_t i = 0; i < pb->n_comment; i++) {
 		const char *comment = text_of(text, pb->comment[i]);
 		fputs("# ", stdout);
@@ -281,6 +239,12 @@ print_comments(const struct text *text)
 		printf("# time_nanos = %" PRId64 "\n", pb->time_nanos);
 	if (pb->duration_nanos)
 		printf("# duration_nanos = %" PRId64 "\n", pb->duration_nanos);
+}
+
+static void
+print_build_ids(const struct text *text)
+{
+	const struct pb_profile *pb = text->profile->pb;
 	for (size_t i = 0; i < pb->n_mapping; i++) {
 		const struct pb_mapping *mapping = pb->mapping[i];
 		if (*text_of(text, mapping->build_id))
@@ -323,6 +287,17 @@ print_samples(const struct text *text)
 	free(order);
 }
 
+static void
+print_whole(const struct text *text)
+{
+	print_head(text);
+	print_samples(text);
+	putchar('\n');
+	print_comments(text);
+	print_build_ids(text);
+	print_mappings(text);
+}
+
 static int
 show(struct view *view, const char *path)
 {
@@ -330,23 +305,21 @@ show(struct view *view, const char *path)
 	int status = view_read(view, path, &profile);
 	if (status)
 		return status;
-	const size_t mappings = profile->pb->n_mapping;
 	struct text text = {
 		.profile = profile,
-		.locate = &view->symbolizer.locate,
-		.objects = memory_get((mappings + 1) * sizeof(struct object *)),
+		.offsets =
+			function_offset_new(profile, &view->symbolizer.locate),
 	};
 	choose_columns(&text);
 	view_output_begin(view);
-	print_head(&text);
-	print_samples(&text);
-	print_comments(&text);
-	print_mappings(&text);
+	if (thread_text_is(profile)) {
+		thread_text_print(profile, text.offsets);
+		print_comments(&text);
+	} else {
+		print_whole(&text);
+	}
 	status = view_output_end(view);
-	for (size_t i = 0; i < mappings; i++)
-		if (text.objects[i])
-			object_close(text.objects[i]);
-	free(text.objects);
+	function_offset_free(text.offsets);
 	profile_free(profile);
 	return status;
 }

@@ -5,6 +5,9 @@
  * A location's file is that of its mapping_id, never the one whose range its
  * address happens to be in. Mappings of the same file and build-id share one
  * object; functions that are equal in name, file and line are one function.
+ *
+ * Places are looked up file by file, and in a file in the order that it asks
+ * for: one file is open at a time, and of its debug information one unit.
  */
 #include "symbolizer.h"
 
@@ -24,9 +27,7 @@ struct symbolizer {
 	struct profile *profile;
 	const struct symbolizer_options *options;
 	struct symbolizer_counts *counts;
-	struct table *object_numbers; /* name NUL build-id → objects[] */
-	struct object **objects;
-	size_t object_count, object_capacity;
+	struct table *objects;	 /* name NUL build-id → number */
 	struct table *functions; /* struct function_key → function id */
 	struct table *names; /* raw name → string index of the clear one */
 	struct perf_map *perf_map;
@@ -40,28 +41,40 @@ struct function_key {
 	int64_t start_line;
 };
 
-static struct object *
-object_of(struct symbolizer *symbolizer, const struct pb_mapping *mapping)
+/* A location without names, and where to look. */
+struct place {
+	struct pb_location *location;
+	struct pb_mapping *mapping; /* NULL: none holds it */
+	uint64_t object;	    /* number of its file, or NO_OBJECT */
+	size_t order;		    /* in the file: object_order() */
+};
+#define NO_OBJECT UINT64_MAX
+
+static uint64_t
+object_number(struct symbolizer *symbolizer, const struct pb_mapping *mapping)
 {
 	const char *name = profile_text(symbolizer->profile, mapping->filename);
 	const char *build_id =
 		profile_text(symbolizer->profile, mapping->build_id);
-	uint64_t number = symbolizer->object_count;
+	uint64_t number = table_count(symbolizer->objects);
 	size_t name_bytes = strlen(name) + 1;
 	char *key = memory_format("%s %s", name, build_id);
 	size_t key_bytes = strlen(key);
 	/* No name holds a NUL: no two pairs make the same key. */
 	key[name_bytes - 1] = '\0';
-	bool new =
-		table_add(symbolizer->object_numbers, key, key_bytes, &number);
+	table_add(symbolizer->objects, key, key_bytes, &number);
 	free(key);
-	if (!new)
-		return symbolizer->objects[number];
+	return number;
+}
+
+static struct object *
+open_object(struct symbolizer *symbolizer, const struct pb_mapping *mapping)
+{
+	const char *name = profile_text(symbolizer->profile, mapping->filename);
+	const char *build_id =
+		profile_text(symbolizer->profile, mapping->build_id);
 	struct object *object =
 		object_open(&symbolizer->options->locate, name, build_id);
-	memory_grow(symbolizer->objects, symbolizer->object_count,
-		    symbolizer->object_capacity);
-	symbolizer->objects[symbolizer->object_count++] = object;
 	if (object_refused(object)) {
 		symbolizer->counts->refused++;
 		if (!symbolizer->options->quiet)
@@ -174,63 +187,97 @@ set_lines(struct symbolizer *symbolizer, struct pb_location *location,
 	}
 }
 
+static uint64_t
+offset_of(const struct place *place)
+{
+	return place->location->address - place->mapping->memory_start +
+	       place->mapping->file_offset;
+}
+
+/* object: the place's file, NULL if it has none. */
 static void
-resolve(struct symbolizer *symbolizer, struct pb_location *location)
+resolve(struct symbolizer *symbolizer, const struct place *place,
+	struct object *object)
 {
 	struct inline_frame frames[INLINES_MAX];
-	struct pb_mapping *mapping =
-		profile_mapping(symbolizer->profile, location->mapping_id);
+	struct pb_mapping *mapping = place->mapping;
+	bool no_inlines = symbolizer->options->no_inlines;
 	size_t count = 0;
-	if (mapping && location->address >= mapping->memory_start) {
-		struct object *object = object_of(symbolizer, mapping);
-		uint64_t offset = location->address - mapping->memory_start +
-				  mapping->file_offset;
-		count = object_find(object, offset, mapping->file_offset,
-				    symbolizer->options->no_inlines, frames);
-		if (object_has_lines(object) &&
-		    !symbolizer->options->no_inlines)
+	if (object) {
+		count = object_find(object, offset_of(place),
+				    mapping->file_offset, no_inlines, frames);
+		if (object_has_lines(object) && !no_inlines)
 			mapping->has_inline_frames = true;
 	}
 	if (!count) {
-		const char *name = find_jit(symbolizer, location->address);
+		const char *name =
+			find_jit(symbolizer, place->location->address);
 		frames[0] = (struct inline_frame){ .name = name };
 		count = name != NULL;
 	}
 	if (count)
-		set_lines(symbolizer, location, mapping, frames, count);
+		set_lines(symbolizer, place->location, mapping, frames, count);
 	else
 		symbolizer->counts->unresolved++;
 }
 
 static int
-compare_locations(const void *a, const void *b)
+compare_numbers(uint64_t a, uint64_t b)
 {
-	const struct pb_location *x = *(struct pb_location *const *)a;
-	const struct pb_location *y = *(struct pb_location *const *)b;
-	if (x->mapping_id != y->mapping_id)
-		return x->mapping_id < y->mapping_id ? -1 : 1;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return a < b ? -1 : a > b;
 }
 
-/*
- * The locations without names, by file and address: each function is looked
- * into once then, and need not be remembered.
- */
-static struct pb_location **
-bare_locations(const struct profile *profile, size_t *count)
+static int
+compare_places(const void *a, const void *b)
 {
-	const struct pb_profile *pb = profile->pb;
-	struct pb_location **bare =
-		memory_get(pb->n_location * sizeof(struct pb_location *));
-	for (size_t i = 0; i < pb->n_location; i++)
-		if (!pb->location[i]->n_line)
-			bare[(*count)++] = pb->location[i];
+	const struct place *x = a, *y = b;
+	int order = compare_numbers(x->object, y->object);
+	if (!order)
+		order = compare_numbers(x->order, y->order);
+	if (!order)
+		order = compare_numbers(x->location->address,
+					y->location->address);
+	return order ? order
+		     : compare_numbers(x->location->id, y->location->id);
+}
+
+/* The locations without names, those of one file together. */
+static struct place *
+bare_places(struct symbolizer *symbolizer, size_t *count)
+{
+	const struct pb_profile *pb = symbolizer->profile->pb;
+	struct place *places = memory_get(pb->n_location * sizeof(*places));
+	for (size_t i = 0; i < pb->n_location; i++) {
+		struct pb_location *location = pb->location[i];
+		struct pb_mapping *mapping =
+			profile_mapping(symbolizer->profile,
+					location->mapping_id);
+		if (location->n_line)
+			continue;
+		struct place *place = &places[(*count)++];
+		*place = (struct place){ location, mapping, NO_OBJECT, 0 };
+		if (mapping && location->address >= mapping->memory_start)
+			place->object = object_number(symbolizer, mapping);
+	}
 	if (*count)
-		qsort(bare, *count, sizeof(struct pb_location *),
-		      compare_locations);
-	return bare;
+		qsort(places, *count, sizeof(*places), compare_places);
+	return places;
+}
+
+/* Those of one file, which is open no longer than that. */
+static void
+resolve_all(struct symbolizer *symbolizer, struct place *places, size_t count)
+{
+	struct object *object = NULL;
+	if (places->object != NO_OBJECT)
+		object = open_object(symbolizer, places->mapping);
+	for (size_t i = 0; object && i < count; i++)
+		places[i].order = object_order(object, offset_of(&places[i]),
+					       places[i].mapping->file_offset);
+	qsort(places, count, sizeof(*places), compare_places);
+	for (size_t i = 0; i < count; i++)
+		resolve(symbolizer, &places[i], object);
+	object_close(object);
 }
 
 void
@@ -242,20 +289,23 @@ symbolizer_run(struct profile *profile,
 		.profile = profile,
 		.options = options,
 		.counts = counts,
-		.object_numbers = table_new(),
+		.objects = table_new(),
 		.functions = table_new(),
 		.names = table_new(),
 	};
 	*counts = (struct symbolizer_counts){ .locations = 0 };
-	struct pb_location **bare = bare_locations(profile, &counts->locations);
-	for (size_t i = 0; i < counts->locations; i++)
-		resolve(&symbolizer, bare[i]);
-	free(bare);
-	for (size_t i = 0; i < symbolizer.object_count; i++)
-		object_close(symbolizer.objects[i]);
-	free(symbolizer.objects);
+	struct place *places = bare_places(&symbolizer, &counts->locations);
+	size_t next;
+	for (size_t i = 0; i < counts->locations; i = next) {
+		next = i + 1;
+		while (next < counts->locations &&
+		       places[next].object == places[i].object)
+			next++;
+		resolve_all(&symbolizer, &places[i], next - i);
+	}
+	free(places);
 	perf_map_close(symbolizer.perf_map);
-	table_free(symbolizer.object_numbers);
+	table_free(symbolizer.objects);
 	table_free(symbolizer.functions);
 	table_free(symbolizer.names);
 }

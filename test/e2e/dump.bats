@@ -29,12 +29,12 @@ case_passes() {
 threads_are_named() {
 	local traces=$BATS_TEST_TMPDIR/traces
 	traces "$(newest threads)" >"$traces"
-	[[ $(stack_of "$traces" t-poll) == "sleeping:"*" in_poll "* ]]
-	[[ $(stack_of "$traces" t-epoll) == "sleeping:"*" in_epoll "* ]]
-	[[ $(stack_of "$traces" t-finite) == "sleeping:"*" in_finite_epoll "* ]]
-	[[ $(stack_of "$traces" t-sem) == "sleeping:"*" in_semaphore "* ]]
-	[[ $(stack_of "$traces" t-mutex) == "sleeping:"*" in_mutex "* ]]
-	[[ $(stack_of "$traces" t-sleep) == "sleeping:"*" in_sleep "* ]]
+	[[ $(stack_of "$traces" t-poll) == "poll:"*" in_poll "* ]]
+	[[ $(stack_of "$traces" t-epoll) == "epoll_wait:"*" in_epoll "* ]]
+	[[ $(stack_of "$traces" t-finite) == "epoll_wait:"*" in_finite_epoll "* ]]
+	[[ $(stack_of "$traces" t-sem) == "futex wait:"*" in_semaphore "* ]]
+	[[ $(stack_of "$traces" t-mutex) == "futex wait:"*" in_mutex "* ]]
+	[[ $(stack_of "$traces" t-sleep) == "clock_nanosleep:"*" in_sleep "* ]]
 	[[ $(stack_of "$traces" t-spin) == "running: spinning run "* ]]
 	[[ $(stack_of "$traces" dump_threads) == "running:"*" main "* ]]
 	[ "$(sum "$(newest threads)" threads)" = 9 ]
@@ -48,7 +48,7 @@ threads_are_named() {
 	dump 2
 	threads_are_named
 	[[ $(stack_of "$BATS_TEST_TMPDIR/traces" t-sigwait) == \
-		"sleeping:"*" in_sigwait "* ]]
+		"rt_sigtimedwait:"*" in_sigwait "* ]]
 	[ "$(counter_of threads_unanswered)" = 0 ]
 	[ "$(counter_of threads_by_signal)" = 0 ]
 	[ "$(counter_of threads_by_syscall_file)" = 2 ]
@@ -65,7 +65,7 @@ threads_are_named() {
 	[ "$(counter_of threads_unanswered)" = 0 ]
 	# sigwait returns only what it waits for.
 	[[ $(stack_of "$BATS_TEST_TMPDIR/traces" t-sigwait) == \
-		"sleeping:"*" in_sigwait "* ]]
+		"rt_sigtimedwait:"*" in_sigwait "* ]]
 	[ "$(counter_of threads_by_signal)" = 7 ]
 	# A time-out of unknown remainder is not asked.
 	[ "$(counter_of threads_by_syscall_file)" = 1 ]

@@ -64,6 +64,7 @@ stack_of() {
 	awk -v name="$2" '
 		/^-+\+/ { if (hit) print text; text = ""; hit = 0; next }
 		$1 == "thread:" { hit = $2 == name; next }
+		$1 == "tid:" || $1 == "blocked:" { next }
 		$1 == "state:" { sub(/^ *state: */, ""); text = $0 ":"; next }
 		{ text = text " " $NF }
 		END { if (hit) print text }' "$1"

@@ -49,7 +49,7 @@ main_is_gone() {
 	"$DECODE" "$(newest threads)" | grep '^mapping' | grep -qF "$PROG/main_gone"
 	traces "$(newest threads)" >"$BATS_TEST_TMPDIR/traces"
 	[[ $(stack_of "$BATS_TEST_TMPDIR/traces" t-waiter) == \
-		"sleeping:"*" in_semaphore wait_for_ever "* ]]
+		"futex wait:"*" in_semaphore wait_for_ever "* ]]
 	[[ $(stack_of "$BATS_TEST_TMPDIR/traces" t-reader) == *" serve "* ]]
 	[[ $(stack_of "$BATS_TEST_TMPDIR/traces" main_gone) == "zombie:"* ]]
 	[ "$(sum "$(newest threads)" threads)" = 5 ]

@@ -3,8 +3,8 @@
  * elf_fuzz.c - any bytes as a program with debug information: its addresses
  * have names or none.
  */
-/* SYMBOLIZE: elf_file locate debuginfod inlines ranges package */
-/* SYMBOLIZE: symbols demangle memory reason */
+/* SYMBOLIZE: elf_file locate debuginfod inlines dwarf_file ranges package */
+/* SYMBOLIZE: symbols demangle memory reason die source_path table */
 #include <stdlib.h>
 #include <string.h>
 
