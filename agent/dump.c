@@ -31,6 +31,11 @@
 #define PROGRAM_MAX 128
 /* For buckets that are made between the count and the capture. */
 #define ROWS_SPARE 4096
+/* A thread takes some 30 us, on a busy machine some milliseconds. */
+#define CAPTURE_NS UINT64_C(5000000000)
+#define CAPTURE_EACH_NS UINT64_C(5000000)
+/* While the interrupted thread waits, which it does not for long. */
+#define WAITING_CAPTURE_NS UINT64_C(100000000)
 /* Of one or the other format. */
 #define ENCODER_BYTES MAX(GZIP_ARENA_BYTES, DUMP_TEXT_ARENA_BYTES)
 
@@ -183,10 +188,9 @@ create_first_file(void)
 }
 
 /* The interrupted thread's stack: its own registers, before our handler. */
-static void
-capture_origin(struct capture *capture, const struct dump_origin *origin)
+static struct thread_record *
+capture_origin(struct threads *threads, const struct dump_origin *origin)
 {
-	struct threads *threads = &capture->threads;
 	struct thread_record *first = threads->records;
 
 	for (unsigned i = 0; i < threads->count; i++) {
@@ -200,19 +204,23 @@ capture_origin(struct capture *capture, const struct dump_origin *origin)
 		threads_walk(threads, first, &origin->registers,
 			     origin->thread_pointer);
 		threads_describe_running(threads, first);
-		break;
+		first->how = THREAD_SELF;
+		return first;
 	}
+	return NULL;
 }
 
 /*
  * While the origin waits: its stack, and, if the other threads can be reached
- * only with its help, theirs too.
+ * only with its help, theirs too. One that is only refused itself has another
+ * tracer; the others are stopped all the same.
  */
 static void
 capture_first_threads(struct capture *capture, const struct dump_origin *origin,
 		      const struct dump_host *host)
 {
 	struct threads *threads = &capture->threads;
+	struct thread_record *self;
 
 	capture->threads = (struct threads){
 		.arena = &dump.captured,
@@ -224,24 +232,31 @@ capture_first_threads(struct capture *capture, const struct dump_origin *origin,
 	(void)threads_list(threads);
 	if (origin->tid == 0)
 		return;
-	capture_origin(capture, origin);
-	if (threads->count < 2)
+	self = capture_origin(threads, origin);
+	if (self == NULL || threads->count < 2)
 		return;
-	dump.needs_origin = host->in_host || !threads_may_stop(origin->tid);
-	if (dump.needs_origin && host->ask_by_signal != NULL) {
-		threads_describe_rest(threads);
-		host->ask_by_signal(threads);
-	}
+	dump.needs_origin = host->in_host || !threads_may_stop(threads, self);
+	if (!dump.needs_origin || host->ask_by_signal == NULL)
+		return;
+	if (!host->in_host)
+		threads_capture(threads, WAITING_CAPTURE_NS);
+	threads_describe_rest(threads);
+	host->ask_by_signal(threads);
 }
 
 static void
 capture_other_threads(struct capture *capture, const struct dump_host *host)
 {
-	if (!host->in_host && !dump.needs_origin)
-		threads_capture(&capture->threads);
-	threads_describe_rest(&capture->threads);
-	threads_give_up(&capture->threads);
-	threads_waits_recall(&capture->threads);
+	struct threads *threads = &capture->threads;
+
+	if (!host->in_host)
+		threads_capture(threads,
+				CAPTURE_NS + threads->count * CAPTURE_EACH_NS);
+	if (!host->in_host)
+		threads_read_refused(threads);
+	threads_describe_rest(threads);
+	threads_give_up(threads);
+	threads_waits_recall(threads);
 }
 
 /* All that is captured, and in the middle of it the release of the origin. */
@@ -285,7 +300,7 @@ write_fields(struct pprof *pprof, const struct kind *kind,
 	pprof_time(pprof, capture->moment.realtime_ns,
 		   kind->default_type == NULL ? 0
 					      : capture->moment.duration_ns);
-	dump_comments_write(pprof, &capture->moment, dump.pid);
+	dump_comments_write(pprof, &capture->moment);
 }
 
 static int
@@ -373,7 +388,8 @@ dump_write(const struct dump_origin *origin, const struct dump_host *host)
 	dump_discard();
 	counter_add(COUNTER_dumps_started);
 	error = capture_all(&capture, origin, host);
-	dump_moment_count(&capture.moment);
+	dump_moment_count(&capture.moment,
+			  capture.threads.count > 0 ? &capture.threads : NULL);
 	if (error == 0)
 		error = write_all(&capture);
 	counter_add(error == 0 ? COUNTER_dumps_written : COUNTER_dumps_failed);

@@ -355,10 +355,11 @@ static bool
 would_be_first(void)
 {
 	char own[64], next[64];
-	long a = sys_call4(SYS_readlinkat, -1, "/proc/self/ns/pid", own,
+	long a = sys_call4(SYS_readlinkat, -1, "/proc/thread-self/ns/pid", own,
 			   sizeof(own));
-	long b = sys_call4(SYS_readlinkat, -1, "/proc/self/ns/pid_for_children",
-			   next, sizeof(next));
+	long b = sys_call4(SYS_readlinkat, -1,
+			   "/proc/thread-self/ns/pid_for_children", next,
+			   sizeof(next));
 
 	/* A namespace that has no first process yet has no name yet either. */
 	if (sys_failed(a) || sys_failed(b))

@@ -25,20 +25,27 @@ dump_moment_take(struct dump_moment *moment, const struct heap_rows *rows)
 }
 
 void
-dump_moment_count(struct dump_moment *moment)
+dump_moment_count(struct dump_moment *moment, const struct threads *threads)
 {
 	for (unsigned i = 0; i < COUNTER_COUNT; i++)
 		moment->counters[i] = counter_value((enum counter)i);
+	if (threads == NULL)
+		return;
+	threads_tell_how(threads, moment->threads, sizeof(moment->threads));
+	threads_tell_refusal(threads, moment->refusal, sizeof(moment->refusal));
 }
 
 bool
-dump_command_line(int pid, char text[DUMP_COMMAND_LINE_MAX])
+dump_command_line(char text[DUMP_COMMAND_LINE_MAX])
 {
-	char path[32];
-	ssize_t length;
+	/*
+	 * The arguments lie in the memory that this thread has, of the process
+	 * or of the dump child; the process's first thread may have ended and
+	 * have none.
+	 */
+	ssize_t length = sys_read_file("/proc/thread-self/cmdline", text,
+				       DUMP_COMMAND_LINE_MAX);
 
-	log_format(path, sizeof(path), "/proc/%d/cmdline", pid);
-	length = sys_read_file(path, text, DUMP_COMMAND_LINE_MAX);
 	while (length > 0 && text[length - 1] == '\0')
 		length--;
 	if (length <= 0)
@@ -51,11 +58,11 @@ dump_command_line(int pid, char text[DUMP_COMMAND_LINE_MAX])
 }
 
 static void
-write_command_line(struct pprof *pprof, int pid)
+write_command_line(struct pprof *pprof)
 {
 	char text[DUMP_COMMAND_LINE_MAX];
 
-	if (dump_command_line(pid, text))
+	if (dump_command_line(text))
 		pprof_comment(pprof, text);
 }
 
@@ -95,12 +102,24 @@ write_counters(struct pprof *pprof, const struct dump_moment *moment)
 	pprof_comment(pprof, text);
 }
 
+static void
+write_threads(struct pprof *pprof, const char *what, const char *how)
+{
+	char text[DUMP_THREADS_MAX + 16];
+
+	if (*how == '\0')
+		return;
+	log_format(text, sizeof(text), "%s: %s", what, how);
+	pprof_comment(pprof, text);
+}
+
 void
-dump_comments_write(struct pprof *pprof, const struct dump_moment *moment,
-		    int pid)
+dump_comments_write(struct pprof *pprof, const struct dump_moment *moment)
 {
 	pprof_comment(pprof, "heapagent " HEAPAGENT_VERSION);
-	write_command_line(pprof, pid);
+	write_command_line(pprof);
 	write_totals(pprof, moment);
 	write_counters(pprof, moment);
+	write_threads(pprof, "threads", moment->threads);
+	write_threads(pprof, "ptrace", moment->refusal);
 }

@@ -40,15 +40,13 @@ put_string(struct text *out, const char *name, const char *value)
 	text_put(out, "\n");
 }
 
-/* Everything about memory and threads, as "VmRSS:     1234 kB". */
+/* The lines of a status file whose names begin so: "VmRSS:     1234 kB". */
 static void
-put_process(struct text *out, int pid)
+put_status(struct text *out, const char *path, const char *prefix)
 {
-	char path[32];
 	char status[STATUS_MAX];
 	char *line, *end;
 
-	log_format(path, sizeof(path), "/proc/%d/status", pid);
 	if (sys_read_file(path, status, sizeof(status)) <= 0)
 		return;
 	for (line = status; *line != '\0'; line = end) {
@@ -58,13 +56,27 @@ put_process(struct text *out, int pid)
 		end = line + strcspn(line, "\n");
 		if (*end != '\0')
 			*end++ = '\0';
-		if (*colon != ':' || (strncmp(line, "Vm", 2) != 0 &&
-				      strncmp(line, "Rss", 3) != 0 &&
-				      strncmp(line, "Threads", 7) != 0))
+		if (*colon != ':' || strncmp(line, prefix, strlen(prefix)) != 0)
 			continue;
 		*colon = '\0';
 		put_string(out, line, value + strspn(value, " \t"));
 	}
+}
+
+/*
+ * Its memory is this thread's own, also in the dump child, and remains when
+ * the process's first thread has ended.
+ */
+static void
+put_process(struct text *out, int pid)
+{
+	static const char own[] = "/proc/thread-self/status";
+	char path[32];
+
+	put_status(out, own, "Vm");
+	put_status(out, own, "Rss");
+	log_format(path, sizeof(path), "/proc/%d/status", pid);
+	put_status(out, path, "Threads");
 }
 
 static void
@@ -75,7 +87,7 @@ put_comments(struct text *out, const struct dump_text *dump)
 
 	text_put(out, "\n# heapagent " HEAPAGENT_VERSION "\n");
 	put_string(out, "kind", dump->kind);
-	if (dump_command_line(dump->pid, command))
+	if (dump_command_line(command))
 		put_string(out, "command", command);
 	put_number(out, "time_nanos", moment->realtime_ns);
 	if (dump->rows != NULL)
@@ -87,6 +99,10 @@ put_comments(struct text *out, const struct dump_text *dump)
 	for (unsigned i = 0; i < COUNTER_COUNT; i++)
 		put_number(out, counter_name((enum counter)i),
 			   moment->counters[i]);
+	if (moment->threads[0] != '\0')
+		put_string(out, "threads", moment->threads);
+	if (moment->refusal[0] != '\0')
+		put_string(out, "ptrace", moment->refusal);
 	put_process(out, dump->pid);
 }
 

@@ -202,11 +202,22 @@ threads_walk(struct threads *threads, struct thread_record *record,
 	threads_keep(threads, record, frames, count);
 }
 
-/* True if the thread is still there. */
-static bool
-exists(const struct threads *threads, int tid)
+bool
+threads_is_dead(const struct thread_record *record)
 {
-	return sys_call3(SYS_tgkill, threads->pid, tid, 0) != -ESRCH;
+	return strcmp(record->state, "zombie") == 0 ||
+	       strcmp(record->state, "dead") == 0;
+}
+
+bool
+threads_has_ended(struct threads *threads, int tid)
+{
+	struct thread_record now = { .tid = tid };
+
+	if (sys_call3(SYS_tgkill, threads->pid, tid, 0) == -ESRCH)
+		return true;
+	threads_describe(threads, &now);
+	return threads_is_dead(&now);
 }
 
 static void
@@ -214,24 +225,27 @@ capture_thread(struct threads *threads, struct thread_record *record)
 {
 	/* Just before: what it is blocked in decides how it is read. */
 	threads_describe(threads, record);
-	if (!threads_read_blocked(threads, record))
-		threads_stop_and_walk(threads, record);
+	if (threads_is_dead(record))
+		return;
+	if (threads_read_blocked(threads, record)) {
+		record->how = THREAD_BY_FILE;
+		return;
+	}
+	threads_stop_and_walk(threads, record);
 }
 
 void
-threads_capture(struct threads *threads)
+threads_capture(struct threads *threads, uint64_t timeout_ns)
 {
-	/* A thread takes some 30 us, on a busy machine some milliseconds. */
-	const uint64_t all_timeout_ns = UINT64_C(5000000000);
 	const uint64_t late_sleep_ns = UINT64_C(200000);
-	uint64_t end_ns = sys_clock_ns(CLOCK_MONOTONIC) + all_timeout_ns;
+	uint64_t end_ns = sys_clock_ns(CLOCK_MONOTONIC) + timeout_ns;
 
 	for (unsigned i = 0; i < threads->count; i++) {
 		struct thread_record *record = &threads->records[i];
 
 		if (sys_clock_ns(CLOCK_MONOTONIC) > end_ns)
 			break;
-		if (record->frame_count == 0)
+		if (record->how == THREAD_UNREAD && record->refused == 0)
 			capture_thread(threads, record);
 		while (threads_read_late(threads) == THREADS_LATE_MAX &&
 		       sys_clock_ns(CLOCK_MONOTONIC) < end_ns)
@@ -240,23 +254,62 @@ threads_capture(struct threads *threads)
 	while (threads_read_late(threads) > 0 &&
 	       sys_clock_ns(CLOCK_MONOTONIC) < end_ns)
 		sys_sleep_ns(late_sleep_ns);
-	threads_forget_late();
+}
+
+/* How many of them remain. */
+static unsigned
+look_at_refused(struct threads *threads)
+{
+	unsigned remaining = 0;
+
+	for (unsigned i = 0; i < threads->count; i++) {
+		struct thread_record *record = &threads->records[i];
+
+		if (record->how != THREAD_UNREAD || record->refused == 0)
+			continue;
+		threads_describe(threads, record);
+		if (threads_is_dead(record))
+			continue;
+		if (threads_read_call_site(threads, record))
+			record->how = THREAD_BY_FILE;
+		else
+			remaining++;
+	}
+	return remaining;
+}
+
+void
+threads_read_refused(struct threads *threads)
+{
+	/* Another's tracee stops at each system call, if that traces them. */
+	const unsigned looks = 20;
+	const uint64_t look_sleep_ns = UINT64_C(1000000);
+
+	for (unsigned i = 0; i < looks && look_at_refused(threads) > 0; i++)
+		sys_sleep_ns(look_sleep_ns);
+}
+
+static void
+give_up(struct threads *threads, struct thread_record *record)
+{
+	bool ended = threads_has_ended(threads, record->tid);
+
+	record->how = ended ? THREAD_ENDED : THREAD_UNANSWERED;
+	/* The first thread stays, as a zombie, until all others have ended. */
+	if (ended && record->tid != threads->pid)
+		return;
+	record->frames = no_frames;
+	record->frame_count = 1;
+	record->state = ended ? "zombie" : "not answering";
+	if (!ended)
+		counter_add(COUNTER_threads_unanswered);
 }
 
 void
 threads_give_up(struct threads *threads)
 {
-	for (unsigned i = 0; i < threads->count; i++) {
-		struct thread_record *record = &threads->records[i];
-
-		if (record->frame_count > 0 || !exists(threads, record->tid))
-			continue;
-		record->frames = no_frames;
-		record->frame_count = 1;
-		/* The first thread may have ended before the others. */
-		if (strcmp(record->state, "zombie") == 0)
-			continue;
-		record->state = "not answering";
-		counter_add(COUNTER_threads_unanswered);
-	}
+	threads_forget_late();
+	for (unsigned i = 0; i < threads->count; i++)
+		if (threads->records[i].frame_count == 0)
+			give_up(threads, &threads->records[i]);
 }

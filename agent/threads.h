@@ -2,11 +2,11 @@
 /*
  * threads.h - the host's threads: their names, what they do, their stacks.
  *
- *	list ─► by ptrace   (threads_ptrace.c) from the dump child: the thread
+ *	list ─► by ptrace   threads_ptrace.c: from the dump child; the thread
  *	     │              stops for some 30 us and does not notice
- *	     ├► by file     (threads_blocked.c) a thread blocked in a call that
- *	     │              would notice is read without stopping it
- *	     └► by signal   (threads_signal.c) from a thread of the host, where
+ *	     ├► by file     threads_blocked.c: not stopped, where it would
+ *	     │              notice, or cannot be stopped
+ *	     └► by signal   threads_signal.c: from a thread of the host, where
  *	                    ptrace is refused
  *
  * Everything lies in the dump's arena. A thread that ended meanwhile is left
@@ -35,6 +35,19 @@ struct thread_call {
 	uintptr_t ip;
 };
 
+/* How a thread's stack was come by. */
+enum thread_how {
+	THREAD_UNREAD,
+	THREAD_LATE, /* asked to stop, has not yet */
+	THREAD_SELF, /* took the dump's signal */
+	THREAD_BY_PTRACE,
+	THREAD_BY_FILE,
+	THREAD_BY_SIGNAL,
+	THREAD_ENDED,
+	THREAD_UNANSWERED,
+	THREAD_HOWS
+};
+
 /* How long a thread has been blocked: threads_clock.c, threads_waits.c. */
 struct thread_wait {
 	bool known; /* false: it was not blocked, or may not be read */
@@ -48,6 +61,8 @@ struct thread_wait {
 
 struct thread_record {
 	int tid;
+	enum thread_how how;
+	int refused; /* the errno with which ptrace was; 0: it was not */
 	char name[THREAD_NAME_MAX];
 	/* A constant: what the kernel calls what it did when described; NULL */
 	const char *state;
@@ -65,6 +80,7 @@ struct threads {
 	unsigned count;
 	unsigned depth; /* frames kept of each */
 	enum unwind_method method;
+	int signal;		    /* that threads were asked by; 0: none */
 	struct thread_clock *clock; /* in the arena; NULL: not read yet */
 	void *recovery; /* for walks without fp; NULL: none so far */
 };
@@ -94,6 +110,10 @@ void threads_describe_running(const struct threads *threads,
 /* The same for those that have not been described. [dump] */
 void threads_describe_rest(struct threads *threads);
 
+/* Reads the call alone: a thread of the host may where the dump child may not.
+ * [dump] */
+void threads_read_call(const struct threads *threads,
+		       struct thread_record *record);
 /* The longest is a system call's name. */
 #define THREAD_STATE_MAX 32
 /*
@@ -154,6 +174,10 @@ void threads_walk(struct threads *threads, struct thread_record *record,
  */
 bool threads_read_blocked(struct threads *threads,
 			  struct thread_record *record);
+/* The same for any that was seen blocked in a call. False: it was not. [dump]
+ */
+bool threads_read_call_site(struct threads *threads,
+			    struct thread_record *record);
 
 /*
  * True if the call, one that restart_how() would make begin anew, is of a
@@ -161,9 +185,13 @@ bool threads_read_blocked(struct threads *threads,
  */
 bool threads_socket_times_out(int pid, const struct thread_call *call);
 
-/* Reads the stacks of all records that have none yet, by file and by ptrace.
- * Only in a process of its own. [dump] */
-void threads_capture(struct threads *threads);
+/* Reads the stacks of all records that have none yet, by file and by ptrace,
+ * for as long as that. Only in a process of its own. [dump] */
+void threads_capture(struct threads *threads, uint64_t timeout_ns);
+
+/* Reads those that ptrace was refused for where they are blocked, or stopped,
+ * without a stop of ours. [dump] */
+void threads_read_refused(struct threads *threads);
 
 /* Marks those that have no stack, and have been described, as not answering.
  * [dump] */
@@ -172,7 +200,12 @@ void threads_give_up(struct threads *threads);
 /*
  * Whether this process may stop the thread, found out by doing so, once. [dump]
  */
-bool threads_may_stop(int tid);
+bool threads_may_stop(struct threads *threads, struct thread_record *record);
+
+/* True if it was a zombie when it was described. [dump] */
+bool threads_is_dead(const struct thread_record *record);
+/* True if the thread is not there any more, or as a zombie only. [dump] */
+bool threads_has_ended(struct threads *threads, int tid);
 
 /*
  * Stops the thread, walks its stack into the record, and lets it go. One that
@@ -197,6 +230,17 @@ void threads_forget_late(void);
  * thread of the host, with all signals blocked. [signal]
  */
 void threads_ask_by_signal(struct threads *threads);
+
+/*
+ * What a dump says of how it came by the stacks, one line each, terminated:
+ * "1000 listed: 1 self, 940 by ptrace, 59 by /proc (not stopped)", and "refused
+ * for 2 (EPERM, traced by 4711): 2 by signal 63". The second is "" where ptrace
+ * was not refused. [dump]
+ */
+void threads_tell_how(const struct threads *threads, char *text,
+		      size_t size_bytes);
+void threads_tell_refusal(const struct threads *threads, char *text,
+			  size_t size_bytes);
 
 /* Copies frames into the arena and the record. [any] */
 void threads_keep(struct threads *threads, struct thread_record *record,

@@ -122,6 +122,19 @@ read_unstopped(struct threads *threads, struct thread_record *record,
 	return true;
 }
 
+static bool
+is_blocked(const struct threads *threads, const struct thread_record *record)
+{
+	(void)threads;
+	return record->call.known;
+}
+
+bool
+threads_read_call_site(struct threads *threads, struct thread_record *record)
+{
+	return read_unstopped(threads, record, is_blocked);
+}
+
 bool
 threads_read_blocked(struct threads *threads, struct thread_record *record)
 {

@@ -102,30 +102,36 @@ keep_late(int tid, struct thread_record *record)
 		late[late_count++] = (struct late){ tid, record };
 }
 
-/* 1: stopped, and has to be detached; 0: late; otherwise a negative errno. */
+/*
+ * 1: stopped, and has to be detached; 0: late; otherwise a negative errno. A
+ * thread that is just ending is refused, too: that says nothing.
+ */
 static int
-stop(int tid, struct thread_record *record, int *status)
+stop(struct threads *threads, struct thread_record *record, int *status)
 {
+	int tid = record->tid;
 	long r = PTRACE(PTRACE_SEIZE, tid, 0, 0);
-	int stopped;
 
-	if (sys_failed(r))
+	if (sys_failed(r)) {
+		if (r != -ESRCH && !threads_has_ended(threads, tid))
+			record->refused = -(int)r;
 		return (int)r;
+	}
 	(void)PTRACE(PTRACE_INTERRUPT, tid, 0, 0);
-	stopped = wait_stop(tid, status);
-	if (stopped == 0)
-		keep_late(tid, record);
-	return stopped;
+	return wait_stop(tid, status);
 }
 
 bool
-threads_may_stop(int tid)
+threads_may_stop(struct threads *threads, struct thread_record *record)
 {
 	int status;
-	int stopped = stop(tid, NULL, &status);
+	int stopped = stop(threads, record, &status);
 
 	if (stopped == 1)
-		(void)PTRACE(PTRACE_DETACH, tid, 0, signal_at_stop(status));
+		(void)PTRACE(PTRACE_DETACH, record->tid, 0,
+			     signal_at_stop(status));
+	else if (stopped == 0)
+		keep_late(record->tid, NULL);
 	return stopped >= 0;
 }
 
@@ -166,6 +172,7 @@ read_stopped(struct threads *threads, int tid, struct thread_record *record,
 		if (record != NULL) {
 			threads_walk(threads, record, &registers,
 				     arch_ptrace_thread_pointer(&regs));
+			record->how = THREAD_BY_PTRACE;
 			record->wait.disturbed = STOP_SWITCHES;
 		}
 		if (deliver == 0)
@@ -178,9 +185,14 @@ void
 threads_stop_and_walk(struct threads *threads, struct thread_record *record)
 {
 	int status;
+	int stopped = stop(threads, record, &status);
 
-	if (stop(record->tid, record, &status) == 1)
+	if (stopped == 1) {
 		read_stopped(threads, record->tid, record, status);
+	} else if (stopped == 0) {
+		record->how = THREAD_LATE;
+		keep_late(record->tid, record);
+	}
 }
 
 unsigned

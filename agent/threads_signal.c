@@ -6,7 +6,10 @@
  * The signal is one that nobody uses (its disposition is the default), for as
  * long as this takes. Setting it to "ignore" afterwards discards what is still
  * pending in any thread, so that none dies of it later. A thread that blocks
- * the signal is not asked at all: it might be waiting for it.
+ * the signal is not asked at all: it might be waiting for it. Nor is one that
+ * would notice (its call would return EINTR) or would not answer: it is read
+ * as it is blocked. A thread of the process itself may see that, whatever the
+ * dump child is refused.
  *
  * The slots are unmapped only when no handler is in them: `entered` is raised
  * before `slots` is read there, and read after `slots` was cleared here.
@@ -22,13 +25,14 @@
 #include "sys.h"
 #include "threads.h"
 
+/* So long after the last answer, or after all. */
 #define ANSWER_TIMEOUT_NS UINT64_C(100000000)
+#define ANSWERS_TIMEOUT_NS UINT64_C(1000000000)
 #define ANSWER_SLEEP_NS UINT64_C(50000)
 #define SIGNAL_FIRST 34 /* glibc keeps 32 and 33 to itself */
 #define SIGNAL_LAST 63
 
 struct slot {
-	int tid;
 	uint32_t answered; /* atomic: 1 when frames are complete */
 	unsigned frame_count;
 	struct unwind_scratch scratch;
@@ -39,6 +43,7 @@ static struct {
 	struct slot *slots; /* atomic; NULL: nobody is asked */
 	uint32_t entered;   /* atomic: handlers that may use the slots */
 	/* Immutable while slots is set. */
+	const int *tids; /* of the threads that the slots are for; 0: nobody */
 	unsigned count;
 	unsigned depth;
 	enum unwind_method method;
@@ -79,7 +84,7 @@ answer(int signal, siginfo_t *info, void *context)
 	atomic_fence_seq_cst();
 	slots = atomic_load_acquire(&asked.slots);
 	for (unsigned i = 0; slots != NULL && i < asked.count; i++)
-		if (slots[i].tid == tid && info->si_pid == asked.pid)
+		if (asked.tids[i] == tid && info->si_pid == asked.pid)
 			fill(&slots[i], context);
 	/* Release pairs with the load in stop_asking(): our last use of the
 	 * slots lies before it. */
@@ -102,34 +107,64 @@ free_signal(void)
 	return 0;
 }
 
-/* True if the thread can answer at all. */
+/* True if a signal would find the thread where it runs no handler. */
 static bool
-may_answer(const struct threads *threads, const struct thread_record *record,
-	   int nr)
+is_held(const struct thread_record *record)
 {
+	static const char *const states[] = { "stopped", "traced",
+					      "disk-sleep" };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(states); i++)
+		if (strcmp(record->state, states[i]) == 0)
+			return true;
+	return false;
+}
+
+/* True if the call would end or begin anew after our handler. */
+static bool
+would_notice(int pid, const struct thread_call *call)
+{
+	enum restart how = restart_how(call->nr, call->arguments);
+
+	return how == RESTART_NEVER ||
+	       (how == RESTART_ANEW && threads_socket_times_out(pid, call));
+}
+
+/* True if the thread is to be asked: it has no stack yet, will answer, and
+ * will not notice. */
+static bool
+is_to_be_asked(struct threads *threads, struct thread_record *record, int nr)
+{
+	const struct thread_call *call = &record->call;
 	struct thread_signals signals;
 
-	if (strcmp(record->state, "stopped") == 0 ||
-	    strcmp(record->state, "traced") == 0 ||
-	    strcmp(record->state, "zombie") == 0)
+	/* One that is late is the dump child's. */
+	if (record->how != THREAD_UNREAD || threads_is_dead(record))
 		return false;
-	if (!threads_read_signals(threads->pid, record->tid, &signals))
-		return false;
-	return (signals.blocked >> (nr - 1) & 1) == 0;
+	if (!call->known)
+		threads_read_call(threads, record);
+	if (!is_held(record) &&
+	    threads_read_signals(threads->pid, record->tid, &signals) &&
+	    (signals.blocked >> (nr - 1) & 1) == 0 &&
+	    !(call->known && would_notice(threads->pid, call)))
+		return true;
+	if (threads_read_call_site(threads, record))
+		record->how = THREAD_BY_FILE;
+	return false;
 }
 
 /* Sends the signals; how many answers to expect. */
 static unsigned
-ask(const struct threads *threads, struct slot *slots, int nr)
+ask(struct threads *threads, int *tids, int nr)
 {
 	unsigned sent = 0;
 
 	for (unsigned i = 0; i < threads->count; i++) {
-		const struct thread_record *record = &threads->records[i];
+		struct thread_record *record = &threads->records[i];
 
-		if (record->frame_count > 0 || !may_answer(threads, record, nr))
+		if (!is_to_be_asked(threads, record, nr))
 			continue;
-		slots[i].tid = record->tid;
+		tids[i] = record->tid;
 		if (!sys_failed(sys_call3(SYS_tgkill, threads->pid, record->tid,
 					  nr)))
 			sent++;
@@ -146,6 +181,28 @@ count_answers(const struct slot *slots, unsigned count)
 	for (unsigned i = 0; i < count; i++)
 		answers += atomic_load_acquire(&slots[i].answered);
 	return answers;
+}
+
+/* Waits for so many answers, while they keep coming. */
+static void
+wait_for_answers(const struct slot *slots, unsigned count, unsigned expected)
+{
+	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC), last_ns = begin_ns;
+	unsigned before = 0;
+
+	for (;;) {
+		unsigned answers = count_answers(slots, count);
+		uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
+
+		if (answers > before)
+			last_ns = now_ns;
+		before = answers;
+		if (answers == expected ||
+		    now_ns - last_ns > ANSWER_TIMEOUT_NS ||
+		    now_ns - begin_ns > ANSWERS_TIMEOUT_NS)
+			return;
+		sys_sleep_ns(ANSWER_SLEEP_NS);
+	}
 }
 
 /* True if no handler uses the slots any more. */
@@ -179,6 +236,7 @@ keep_answers(struct threads *threads, const struct slot *slots)
 			continue;
 		threads_keep(threads, record, slots[i].frames,
 			     slots[i].frame_count);
+		record->how = THREAD_BY_SIGNAL;
 		/* It blocks anew after the handler: threads_waits.c. */
 		record->wait.disturbed = 1;
 		counter_add(COUNTER_threads_by_signal);
@@ -192,15 +250,18 @@ threads_ask_by_signal(struct threads *threads)
 		.sa_sigaction = answer,
 		.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK,
 	};
-	size_t size_bytes = threads->count * sizeof(struct slot);
-	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	size_t slots_bytes = threads->count * sizeof(struct slot);
+	size_t size_bytes = slots_bytes + threads->count * sizeof(int);
 	struct sigaction before;
 	int nr = free_signal();
 	struct slot *slots;
-	unsigned sent;
+	int *tids;
 
 	if (nr == 0 || (slots = sys_map(size_bytes)) == NULL)
 		return;
+	tids = (int *)((char *)slots + slots_bytes);
+	threads->signal = nr;
+	asked.tids = tids;
 	asked.count = threads->count;
 	asked.depth = threads->depth;
 	asked.method = threads->method;
@@ -209,10 +270,7 @@ threads_ask_by_signal(struct threads *threads)
 	atomic_store_release(&asked.slots, slots);
 	(void)sigfillset(&action.sa_mask);
 	(void)sigaction(nr, &action, &before);
-	sent = ask(threads, slots, nr);
-	while (count_answers(slots, threads->count) < sent &&
-	       sys_clock_ns(CLOCK_MONOTONIC) - begin_ns < ANSWER_TIMEOUT_NS)
-		sys_sleep_ns(ANSWER_SLEEP_NS);
+	wait_for_answers(slots, threads->count, ask(threads, tids, nr));
 	if (stop_asking(nr, &before)) {
 		keep_answers(threads, slots);
 		sys_unmap(slots, size_bytes);

@@ -4,9 +4,9 @@
  * see threads.h.
  *
  * Only such a call notices a stop, and then its time-out begins anew; but the
- * time-out is no argument of it. So the socket is asked, through a descriptor
- * of this process's own that exists for some microseconds. The thread itself
- * holds the socket open meanwhile.
+ * time-out is no argument of it. So the socket is asked: in the dump child
+ * through a descriptor of its own that exists for some microseconds. The thread
+ * itself holds the socket open meanwhile.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -76,6 +76,8 @@ threads_socket_times_out(int pid, const struct thread_call *call)
 	bool found = false;
 	long process, copy;
 
+	if (pid == sys_getpid())
+		return has_timeout(fd, option_of(call->nr));
 	/* These calls are too new for many a filter, which might end us. */
 	if (sys_call5(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) != 0 ||
 	    !is_socket(pid, fd))

@@ -97,7 +97,7 @@ static int
 read_region(struct status *status)
 {
 	int pid = (int)status->process.pid;
-	int error = region_view_open(&status->view, status->process.pid);
+	int error = region_view_open(&status->view, status->process.thread);
 	struct timespec now;
 
 	if (!error)

@@ -45,24 +45,55 @@ status_line(struct process *process, const char *line)
 	    sscanf(line, "SigIgn: %" SCNx64, &process->ignored) == 1 ||
 	    sscanf(line, "Tgid: %d", &process->pid) == 1)
 		return;
-	if (strncmp(line, "NSpid:", 6) == 0) {
+	if (strncmp(line, "NStgid:", 7) == 0) {
 		last = strrchr(line, '\t');
 		process->inner_pid = last ? atoi(last) : process->pid;
 	}
 }
 
-int
-process_status(struct process *process, pid_t pid)
+static int
+thread_status(struct process *process, pid_t tid)
 {
-	FILE *file = open_proc("re", "/proc/%d/status", (int)pid);
+	FILE *file = open_proc("re", "/proc/%d/status", (int)tid);
 	char line[512];
 
-	*process = (struct process){ .pid = pid, .inner_pid = pid };
 	if (!file)
 		return errno == ENOENT ? -ESRCH : -errno;
+	process->thread = tid;
 	while (fgets(line, sizeof(line), file))
 		status_line(process, line);
 	fclose(file);
+	return 0;
+}
+
+/* Where the first thread has ended, another one may not have. */
+static void
+find_thread(struct process *process)
+{
+	char path[64];
+	struct dirent *entry;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)process->pid);
+	tasks = opendir(path);
+	while (tasks && process->state == 'Z' && (entry = readdir(tasks)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			(void)thread_status(process, atoi(entry->d_name));
+	if (tasks)
+		closedir(tasks);
+}
+
+int
+process_status(struct process *process, pid_t pid)
+{
+	int error;
+
+	*process = (struct process){ .pid = pid, .inner_pid = pid };
+	error = thread_status(process, pid);
+	if (error != 0)
+		return error;
+	if (process->state == 'Z')
+		find_thread(process);
 	return kill(pid, 0) == 0 ? 0 : -errno;
 }
 
@@ -94,7 +125,7 @@ is_agent(char *path)
 int
 process_library(struct process *process)
 {
-	FILE *file = open_proc("re", "/proc/%d/maps", (int)process->pid);
+	FILE *file = open_proc("re", "/proc/%d/maps", (int)process->thread);
 	char line[PATH_MAX + 128];
 	uint64_t offset;
 	int path = 0;
@@ -126,7 +157,7 @@ process_library(struct process *process)
 static char *
 environment(const struct process *process, const char *name)
 {
-	FILE *file = open_proc("re", "/proc/%d/environ", (int)process->pid);
+	FILE *file = open_proc("re", "/proc/%d/environ", (int)process->thread);
 	size_t length = strlen(name), room = 0;
 	char *entry = NULL, *value = NULL;
 
@@ -176,7 +207,7 @@ guess_directory(struct process *process, const char *setting)
 			 setting);
 		return;
 	}
-	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)process->pid);
+	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)process->thread);
 	length = readlink(path, current, sizeof(current) - 1);
 	current[length > 0 ? length : 0] = '\0';
 	if (snprintf(process->directory, sizeof(process->directory), "%s%s%s",
@@ -209,7 +240,7 @@ find_root(struct process *process)
 	struct stat ours, its;
 
 	snprintf(process->root, sizeof(process->root), "/proc/%d/root",
-		 (int)process->pid);
+		 (int)process->thread);
 	if (stat("/", &ours) == 0 && stat(process->root, &its) == 0 &&
 	    ours.st_dev == its.st_dev && ours.st_ino == its.st_ino)
 		process->root[0] = '\0';
@@ -222,7 +253,7 @@ process_settings(struct process *process)
 
 	find_root(process);
 	process->settings_sure =
-		agent_config_read(process->pid, &settings) == 0;
+		agent_config_read(process->thread, &settings) == 0;
 	if (!process->settings_sure) {
 		guess_settings(process);
 		return;

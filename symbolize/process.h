@@ -17,6 +17,9 @@
 
 struct process {
 	pid_t pid;
+	/* One that has not ended: /proc says nothing of the memory of a process
+	 * whose first thread has. */
+	pid_t thread;
 	pid_t inner_pid; /* its own number, in its PID namespace */
 	char state;	 /* as in /proc/PID/status: 'Z' has ended */
 	uint64_t caught; /* signal masks: bit SIG - 1 */

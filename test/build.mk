@@ -73,3 +73,5 @@ $(B)/test/stress/%: test/stress/%.c $$(call link_of,test/stress/$$*.c) Makefile
 include test/tools/build.mk
 include test/bench/build.mk
 include test/fuzz/build.mk
+include test/load/build.mk
+include test/yama/build.mk

@@ -9,12 +9,11 @@
  * from kill() until it returns, which is what the signalled thread loses, and
  * the median until the heap file is there. With `spin` another thread reads
  * the clock all the time, and its largest gap during a dump (median of the
- * rounds), and in as long a time without a dump, follow.
+ * rounds), and in as long a time without a dump, follow; and the same two
+ * without what it waited for a processor in its gap.
  *
  * LIBS: -pthread
  */
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,13 +23,11 @@
 
 #include "branches.h"
 #include "measure.h"
+#include "spinner.h"
 
 #define ROUNDS_MAX 1000
 #define PATIENCE_NS INT64_C(20000000000)
 
-/* Atomic. */
-static int64_t largest_gap_ns;
-static int asked; /* 1: the spinning thread shall say that it is up to date */
 static bool spinning;
 
 static void
@@ -40,36 +37,11 @@ leaf(void *context)
 	keep(malloc(16));
 }
 
-static void *
-spin(void *unused)
+/* Zeroes if nothing spins. */
+static struct spinner_gaps
+take_gaps(void)
 {
-	int64_t last = now_ns();
-
-	for (;;) {
-		int64_t now = now_ns(), gap = now - last;
-
-		last = now;
-		if (gap > __atomic_load_n(&largest_gap_ns, __ATOMIC_RELAXED))
-			__atomic_store_n(&largest_gap_ns, gap,
-					 __ATOMIC_RELAXED);
-		if (__atomic_load_n(&asked, __ATOMIC_ACQUIRE))
-			__atomic_store_n(&asked, 0, __ATOMIC_RELEASE);
-	}
-	return unused;
-}
-
-/* The largest gap since the last call, one that lasts until now included. */
-static double
-take_gap_us(void)
-{
-	if (spinning) {
-		__atomic_store_n(&asked, 1, __ATOMIC_RELEASE);
-		while (__atomic_load_n(&asked, __ATOMIC_ACQUIRE))
-			sched_yield();
-	}
-	return (double)__atomic_exchange_n(&largest_gap_ns, 0,
-					   __ATOMIC_RELAXED) /
-	       1e3;
+	return spinning ? spinner_take() : (struct spinner_gaps){ 0, 0 };
 }
 
 static void
@@ -88,25 +60,32 @@ struct figures {
 	double pause_us[ROUNDS_MAX];
 	double duration_us[ROUNDS_MAX];
 	double gap_us[ROUNDS_MAX];
+	double stop_us[ROUNDS_MAX];
 	double quiet_gap_us[ROUNDS_MAX];
+	double quiet_stop_us[ROUNDS_MAX];
 };
 
 static void
 dump_once(struct figures *figures, int round, const char *path)
 {
 	int64_t start, returned, done;
+	struct spinner_gaps gaps;
 
-	(void)take_gap_us();
+	(void)take_gaps();
 	start = now_ns();
 	kill(getpid(), SIGUSR2);
 	returned = now_ns();
 	wait_for(path, start);
 	done = now_ns();
-	figures->gap_us[round] = take_gap_us();
+	gaps = take_gaps();
+	figures->gap_us[round] = gaps.gap_us;
+	figures->stop_us[round] = gaps.stop_us;
 	figures->pause_us[round] = (double)(returned - start) / 1e3;
 	figures->duration_us[round] = (double)(done - start) / 1e3;
 	usleep((useconds_t)((done - start) / 1000));
-	figures->quiet_gap_us[round] = take_gap_us();
+	gaps = take_gaps();
+	figures->quiet_gap_us[round] = gaps.gap_us;
+	figures->quiet_stop_us[round] = gaps.stop_us;
 }
 
 int
@@ -115,7 +94,6 @@ main(int argc, char **argv)
 	static struct figures figures;
 	const char *directory = getenv("HEAPAGENT_DIR");
 	int rounds = argc >= 3 ? atoi(argv[2]) : 0;
-	pthread_t thread;
 	char path[4096];
 
 	if (rounds < 1 || rounds > ROUNDS_MAX || directory == NULL) {
@@ -126,7 +104,7 @@ main(int argc, char **argv)
 	branches_visit(atol(argv[1]), leaf, NULL);
 	spinning = argc > 3;
 	if (spinning)
-		pthread_create(&thread, NULL, spin, NULL);
+		spinner_start();
 	for (int round = 0; round < rounds; round++) {
 		snprintf(path, sizeof(path), "%s/pause.%d.%04d.heap.pb.gz",
 			 directory, getpid(), round + 1);
@@ -136,8 +114,10 @@ main(int argc, char **argv)
 	       quantile(figures.pause_us, rounds, 1),
 	       median(figures.duration_us, rounds));
 	if (spinning)
-		printf(" %.1f %.1f", median(figures.gap_us, rounds),
-		       median(figures.quiet_gap_us, rounds));
+		printf(" %.1f %.1f %.1f %.1f", median(figures.gap_us, rounds),
+		       median(figures.quiet_gap_us, rounds),
+		       median(figures.stop_us, rounds),
+		       median(figures.quiet_stop_us, rounds));
 	printf("\n");
 	return 0;
 }
