@@ -16,23 +16,7 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-enum restart {
-	RESTART_UNKNOWN,   /* not in the table: leave it to the kernel */
-	RESTART_AS_IS,	   /* the same call again */
-	RESTART_ANEW,	   /* the same; its time-out, if any, begins anew */
-	RESTART_LESS,	   /* the same; what remains of its time was written */
-	RESTART_REMAINING, /* a sleep whose remaining time was written */
-	RESTART_NEVER,	   /* a time-out of unknown remainder */
-};
-
-/* What to do about an interrupted call with these six arguments. [any] */
-enum restart restart_how(long nr, const uint64_t *arguments);
-
-/*
- * True if the call returns EINTR even if no handler runs: when the thread is
- * stopped by ptrace and goes on. [any]
- */
-bool restart_notices_stop(long nr);
+#include "restart_table.h"
 
 /*
  * The number of the call that a thread is blocked in at ip (after the system

@@ -8,41 +8,25 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
+
+#include "restart_table.h"
 
 enum harm {
 	HARM_NONE,
 	HARM_LATE,  /* a time-out that a socket may have begins anew */
-	HARM_EARLY, /* a time-out that it may have ends early */
-	HARM_BLOCKED,
+	HARM_EARLY, /* a time-out ends early */
+	HARM_DEAF,  /* it takes no such signal */
 };
 
 static enum harm
-harm_of(long nr)
+harm_of(long nr, const uint64_t *arguments)
 {
-	switch (nr) {
-	case SYS_epoll_wait:
-	case SYS_epoll_pwait:
-	case SYS_epoll_pwait2:
-	case SYS_rt_sigtimedwait:
-	case SYS_semtimedop:
-	case SYS_io_getevents:
-	case SYS_io_pgetevents:
-	case SYS_io_uring_enter:
+	if (restart_is_remembered(nr, arguments))
+		return HARM_NONE;
+	switch (restart_how(nr, arguments)) {
+	case RESTART_NEVER:
 		return HARM_EARLY;
-	case SYS_read:
-	case SYS_readv:
-	case SYS_write:
-	case SYS_writev:
-	case SYS_accept:
-	case SYS_accept4:
-	case SYS_connect:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
-	case SYS_recvmmsg:
-	case SYS_sendto:
-	case SYS_sendmsg:
-	case SYS_sendmmsg:
+	case RESTART_ANEW:
 		return HARM_LATE;
 	default:
 		return HARM_NONE;
@@ -59,42 +43,48 @@ open_file(pid_t pid, const char *tid, const char *name)
 	return fopen(path, "re");
 }
 
-/* One that ended meanwhile is taken for one that blocks the signal. */
+/* False of one that blocks the signal or has ended: the first thread of a
+ * process stays as a zombie until all have. */
 static bool
-blocks(pid_t pid, const char *tid, int signal)
+takes(pid_t pid, const char *tid, int signal)
 {
 	FILE *file = open_file(pid, tid, "status");
 	uint64_t blocked = UINT64_MAX;
-	char line[512];
+	char line[512], state = 'X';
 
 	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "SigBlk: %" SCNx64, &blocked) == 1)
+		if (sscanf(line, "State: %c", &state) != 1 &&
+		    sscanf(line, "SigBlk: %" SCNx64, &blocked) == 1)
 			break;
 	if (file)
 		fclose(file);
-	return blocked >> (signal - 1) & 1;
+	return state != 'Z' && state != 'X' && !(blocked >> (signal - 1) & 1);
 }
 
 static enum harm
 harm_to(pid_t pid, const char *tid, int signal)
 {
+	uint64_t arguments[6] = { 0 };
 	FILE *file;
 	long nr = -1; /* it runs, or that may not be read */
 
-	if (blocks(pid, tid, signal))
-		return HARM_BLOCKED;
+	if (!takes(pid, tid, signal))
+		return HARM_DEAF;
 	file = open_file(pid, tid, "syscall");
 	if (file && fscanf(file, "%ld", &nr) != 1)
 		nr = -1;
+	for (int i = 0; file && i < 6; i++)
+		if (fscanf(file, "%" SCNx64, &arguments[i]) != 1)
+			break;
 	if (file)
 		fclose(file);
-	return harm_of(nr);
+	return harm_of(nr, arguments);
 }
 
 pid_t
 choose_thread(pid_t pid, int signal)
 {
-	enum harm least = HARM_BLOCKED;
+	enum harm least = HARM_DEAF;
 	struct dirent *entry;
 	char path[32];
 	pid_t chosen = 0;

@@ -47,16 +47,17 @@ load helpers
 		dump 60
 	nothing_but_dumps
 	profiles=("$HEAPAGENT_DIR"/*.threads.pb.gz)
-	# Requests may be merged. Each dump has both threads: the one which we
-	# hold by ptrace is read where it stands.
-	[ "${#profiles[@]}" -ge 20 ]
+	# Requests are merged, more or less as the machine is fast. Each dump has
+	# both threads: the one which we hold by ptrace is read where it stands,
+	# if it stands still for long enough.
+	[ "${#profiles[@]}" -ge 3 ]
 	stacks "${profiles[0]}" "" "${profiles[@]:1}" \
 		>"$BATS_TEST_TMPDIR/stacks"
 	[ "$(with . threads)" -eq $((2 * ${#profiles[@]})) ]
-	[ "$(with 'not answering' threads)" -eq 0 ]
+	[ "$(with 'not answering' threads)" -lt "${#profiles[@]}" ]
 	for profile in "${profiles[@]}"; do
 		"$DECODE" "$profile" | grep -qxE \
-			'comment ptrace: refused for 1 \(EPERM, traced by [0-9]+\): 1 by /proc \(not stopped\)'
+			'comment ptrace: refused for 1 \(EPERM, traced by [0-9]+\): 1 (by /proc \(not stopped\)|not answering)'
 	done
 }
 

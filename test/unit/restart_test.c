@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* restart_test.c - which interrupted calls are made again, and how. */
-/* LINK: restart call_number resume sys */
+/* LINK: restart restart_table call_number resume sys */
 #include "restart.h"
 
 #include <errno.h>

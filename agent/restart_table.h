@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * restart_table.h - what becomes of a system call that a signal or a stop by
+ * ptrace interrupts. Constant data; the command uses it, too.
+ */
+#ifndef HEAPAGENT_RESTART_TABLE_H
+#define HEAPAGENT_RESTART_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum restart {
+	RESTART_UNKNOWN,   /* not in the table: leave it to the kernel */
+	RESTART_AS_IS,	   /* the same call again */
+	RESTART_ANEW,	   /* the same; its time-out, if any, begins anew */
+	RESTART_LESS,	   /* the same; what remains of its time was written */
+	RESTART_REMAINING, /* a sleep whose remaining time was written */
+	RESTART_NEVER,	   /* a time-out of unknown remainder */
+};
+
+/* What to do about an interrupted call with these six arguments. [any] */
+enum restart restart_how(long nr, const uint64_t *arguments);
+
+/*
+ * True if the call returns EINTR even if no handler runs: when the thread is
+ * stopped by ptrace and goes on. [any]
+ */
+bool restart_notices_stop(long nr);
+
+/*
+ * True if the kernel has remembered in the thread's restart block how the call
+ * goes on: these four always do where they end with EINTR. [any]
+ */
+bool restart_is_remembered(long nr, const uint64_t *arguments);
+
+/* Which argument is the time-out, or some number if none is; -1: the call is
+ * not in the table. [any] */
+int restart_timeout_argument(long nr);
+
+#endif
