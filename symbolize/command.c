@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "utf8.h"
+
 static void
 complain(const char *format, va_list args)
 {
@@ -14,6 +16,8 @@ complain(const char *format, va_list args)
 
 	/* One write, so that lines of several processes stay whole. */
 	vsnprintf(line, sizeof(line), format, args);
+	/* A file's name may be anything. */
+	utf8_make_printable(line);
 	fprintf(stderr, "heapagent: %s\n", line);
 }
 

@@ -38,6 +38,10 @@ symbolize_file(const struct job *job, const char *path)
 		printf("%s: %zu of %zu addresses named, %zu unresolved\n", out,
 		       counts.locations - counts.unresolved, counts.locations,
 		       counts.unresolved);
+	/* The names of the other files are there; still something went wrong.
+	 */
+	if (counts.lost)
+		status = COMMAND_FAILED;
 	free(out);
 	profile_free(profile);
 	return status;

@@ -21,8 +21,8 @@
 #include "command.h"
 #include "estimate.h"
 #include "legacy_place.h"
+#include "lookup.h"
 #include "memory.h"
-#include "object.h"
 #include "view.h"
 
 struct text {
@@ -31,9 +31,10 @@ struct text {
 	int columns[4];
 	bool is_heap;
 	int type; /* of the order, and what else than a heap shows */
-	/* For how far into a function a call is; NULL: not opened yet. */
-	const struct locate_options *locate;
-	struct object **objects; /* by the mapping's position */
+	/* By the location's position: how far into its function it is, plus
+	 * one; 0: not known. */
+	uint64_t *offsets;
+	size_t *asked; /* the location's position, by question */
 };
 
 static const char *
@@ -138,37 +139,13 @@ print_stack(const struct text *text, const struct pb_sample *sample)
 	putchar('\n');
 }
 
-/* False if its file is not there, or names nothing at the address. */
-static bool
-function_offset(const struct text *text, const struct pb_location *location,
-		uint64_t *offset)
-{
-	const struct pb_mapping *mapping =
-		profile_mapping(text->profile, location->mapping_id);
-	if (!mapping || location->address < mapping->memory_start)
-		return false;
-	const struct pb_profile *pb = text->profile->pb;
-	struct object **object = text->objects;
-	/* Few, and the first as a rule. */
-	for (size_t i = 0; pb->mapping[i] != mapping; i++)
-		object++;
-	if (!*object)
-		*object = object_open(text->locate,
-				      text_of(text, mapping->filename),
-				      text_of(text, mapping->build_id));
-	return object_function_offset(*object,
-				      location->address -
-					      mapping->memory_start +
-					      mapping->file_offset,
-				      mapping->file_offset, offset);
-}
-
 /* The offset is that of the function itself, not of one inlined into it. */
 static void
 print_line(const struct text *text, const struct pb_location *location,
 	   const struct pb_line *line)
 {
-	uint64_t offset;
+	uint64_t offset = text->offsets[profile_location_index(text->profile,
+							       location->id)];
 	const struct pb_function *function =
 		profile_function(text->profile, line->function_id);
 	const char *name = text_of(text, function->name);
@@ -176,9 +153,8 @@ print_line(const struct text *text, const struct pb_location *location,
 	if (!*name)
 		name = text_of(text, function->system_name);
 	printf("#\t0x%" PRIx64 "\t%s", location->address, name);
-	if (line == location->line[location->n_line - 1] &&
-	    function_offset(text, location, &offset))
-		printf("+0x%" PRIx64, offset);
+	if (line == location->line[location->n_line - 1] && offset)
+		printf("+0x%" PRIx64, offset - 1);
 	if (*file)
 		printf("\t%s:%" PRId64, file, line->line);
 	putchar('\n');
@@ -323,6 +299,62 @@ print_samples(const struct text *text)
 	free(order);
 }
 
+static void
+take_offset(void *data, size_t question, const struct lookup_answer *answer)
+{
+	const struct text *text = data;
+	if (answer->has_offset)
+		text->offsets[text->asked[question]] = answer->into_symbol + 1;
+}
+
+/* One for each location with names, and its mapping's file. */
+static void
+find_offsets(struct view *view, struct text *text)
+{
+	const struct pb_profile *pb = text->profile->pb;
+	struct lookup lookup = { .locate = &view->symbolizer.locate,
+				 .only_offsets = true,
+				 .quiet = true,
+				 .file_count = pb->n_mapping,
+				 .answer = take_offset,
+				 .data = text };
+	struct lookup_file *files =
+		memory_get(pb->n_mapping * sizeof(struct lookup_file));
+	struct lookup_question *questions =
+		memory_get(pb->n_location * sizeof(struct lookup_question));
+	text->offsets = memory_get(pb->n_location * sizeof(uint64_t));
+	text->asked = memory_get(pb->n_location * sizeof(size_t));
+	for (size_t i = 0; i < pb->n_mapping; i++)
+		files[i] = (struct lookup_file){
+			.name = text_of(text, pb->mapping[i]->filename),
+			.build_id = text_of(text, pb->mapping[i]->build_id),
+		};
+	for (size_t i = 0; i < pb->n_location; i++) {
+		const struct pb_location *location = pb->location[i];
+		const struct pb_mapping *mapping =
+			profile_mapping(text->profile, location->mapping_id);
+		if (!mapping || !location->n_line ||
+		    location->address < mapping->memory_start)
+			continue;
+		text->asked[lookup.question_count] = i;
+		questions[lookup.question_count++] = (struct lookup_question){
+			.file = profile_mapping_index(text->profile,
+						      mapping->id),
+			.file_offset = location->address -
+				       mapping->memory_start +
+				       mapping->file_offset,
+			.mapping_offset = mapping->file_offset,
+		};
+	}
+	lookup.files = files;
+	lookup.questions = questions;
+	lookup_run(&lookup);
+	view->lost = view->lost || lookup.lost_count;
+	free(files);
+	free(questions);
+	free(text->asked);
+}
+
 static int
 show(struct view *view, const char *path)
 {
@@ -330,23 +362,16 @@ show(struct view *view, const char *path)
 	int status = view_read(view, path, &profile);
 	if (status)
 		return status;
-	const size_t mappings = profile->pb->n_mapping;
-	struct text text = {
-		.profile = profile,
-		.locate = &view->symbolizer.locate,
-		.objects = memory_get((mappings + 1) * sizeof(struct object *)),
-	};
+	struct text text = { .profile = profile };
 	choose_columns(&text);
+	find_offsets(view, &text);
 	view_output_begin(view);
 	print_head(&text);
 	print_samples(&text);
 	print_comments(&text);
 	print_mappings(&text);
 	status = view_output_end(view);
-	for (size_t i = 0; i < mappings; i++)
-		if (text.objects[i])
-			object_close(text.objects[i]);
-	free(text.objects);
+	free(text.offsets);
 	profile_free(profile);
 	return status;
 }

@@ -24,6 +24,9 @@ const char *object_refused(const struct object *object);
 bool object_found(const struct object *object);
 bool object_has_lines(const struct object *object);
 
+/* How much there is to read in its files. */
+uint64_t object_bytes(const struct object *object);
+
 /*
  * The chain at a file offset, as inlines_find(). mapping_offset is the file
  * offset of the mapping it is in, used when the program itself is not there.

@@ -3,8 +3,9 @@
  * symbolizer.c - puts names, files and lines into a profile.
  *
  * A location's file is that of its mapping_id, never the one whose range its
- * address happens to be in. Mappings of the same file and build-id share one
- * object; functions that are equal in name, file and line are one function.
+ * address happens to be in. Mappings of the same file and build-id are one
+ * file to look up; functions that are equal in name, file and line are one
+ * function.
  */
 #include "symbolizer.h"
 
@@ -14,9 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "demangle.h"
+#include "lookup.h"
 #include "memory.h"
-#include "object.h"
 #include "perf_map.h"
 #include "table.h"
 
@@ -24,11 +24,13 @@ struct symbolizer {
 	struct profile *profile;
 	const struct symbolizer_options *options;
 	struct symbolizer_counts *counts;
-	struct table *object_numbers; /* name NUL build-id → objects[] */
-	struct object **objects;
-	size_t object_count, object_capacity;
+	struct table *file_numbers; /* name NUL build-id → files[] */
+	struct lookup_file *files;
+	size_t file_count, file_capacity;
+	struct lookup_question *questions;
+	struct pb_location **asked; /* by question */
+	size_t question_count;
 	struct table *functions; /* struct function_key → function id */
-	struct table *names; /* raw name → string index of the clear one */
 	struct perf_map *perf_map;
 	bool perf_map_tried;
 };
@@ -40,37 +42,27 @@ struct function_key {
 	int64_t start_line;
 };
 
-static struct object *
-object_of(struct symbolizer *symbolizer, const struct pb_mapping *mapping)
+static size_t
+file_of(struct symbolizer *symbolizer, const struct pb_mapping *mapping)
 {
 	const char *name = profile_text(symbolizer->profile, mapping->filename);
 	const char *build_id =
 		profile_text(symbolizer->profile, mapping->build_id);
-	uint64_t number = symbolizer->object_count;
+	uint64_t number = symbolizer->file_count;
 	size_t name_bytes = strlen(name) + 1;
 	char *key = memory_format("%s %s", name, build_id);
 	size_t key_bytes = strlen(key);
 	/* No name holds a NUL: no two pairs make the same key. */
 	key[name_bytes - 1] = '\0';
-	bool new =
-		table_add(symbolizer->object_numbers, key, key_bytes, &number);
+	bool new = table_add(symbolizer->file_numbers, key, key_bytes, &number);
 	free(key);
 	if (!new)
-		return symbolizer->objects[number];
-	struct object *object =
-		object_open(&symbolizer->options->locate, name, build_id);
-	memory_grow(symbolizer->objects, symbolizer->object_count,
-		    symbolizer->object_capacity);
-	symbolizer->objects[symbolizer->object_count++] = object;
-	if (object_refused(object)) {
-		symbolizer->counts->refused++;
-		if (!symbolizer->options->quiet)
-			fprintf(stderr,
-				"heapagent: %s: not used: it is not the file "
-				"of the profile, whose build-id is %s\n",
-				object_refused(object), build_id);
-	}
-	return object;
+		return number;
+	memory_grow(symbolizer->files, symbolizer->file_count,
+		    symbolizer->file_capacity);
+	symbolizer->files[symbolizer->file_count++] =
+		(struct lookup_file){ .name = name, .build_id = build_id };
+	return number;
 }
 
 /* EXE.PID.SEQ.KIND.pb.gz: the second field; EXE itself may have dots. */
@@ -111,35 +103,19 @@ find_jit(struct symbolizer *symbolizer, uint64_t address)
 		       : NULL;
 }
 
-static int64_t
-clear_name(struct symbolizer *symbolizer, const char *raw)
-{
-	uint64_t index;
-	size_t bytes = strlen(raw);
-	if (table_find(symbolizer->names, raw, bytes, &index))
-		return (int64_t)index;
-	char *clear = demangle(raw);
-	index = (uint64_t)profile_string(symbolizer->profile, clear);
-	free(clear);
-	table_add(symbolizer->names, raw, bytes, &index);
-	return (int64_t)index;
-}
-
 static uint64_t
-function_of(struct symbolizer *symbolizer, const struct inline_frame *frame)
+function_of(struct symbolizer *symbolizer, const struct lookup_frame *frame)
 {
 	struct profile *profile = symbolizer->profile;
-	const char *raw = frame->name ? frame->name : "??";
+	const char *name = frame->name ? frame->name : "??";
+	const char *raw = frame->system_name ? frame->system_name : name;
 	struct function_key key = {
-		.name = clear_name(symbolizer, raw),
+		.name = profile_string(profile, name),
 		.system_name = profile_string(profile, raw),
 		.filename =
 			frame->file ? profile_string(profile, frame->file) : 0,
+		.start_line = frame->start_line,
 	};
-	/* start_line is a line of filename, which is where the line is. */
-	if (frame->file && frame->function_file &&
-	    !strcmp(frame->file, frame->function_file))
-		key.start_line = frame->function_line;
 	uint64_t id;
 	if (table_find(symbolizer->functions, &key, sizeof(key), &id))
 		return id;
@@ -155,7 +131,7 @@ function_of(struct symbolizer *symbolizer, const struct inline_frame *frame)
 
 static void
 set_lines(struct symbolizer *symbolizer, struct pb_location *location,
-	  struct pb_mapping *mapping, const struct inline_frame *frames,
+	  struct pb_mapping *mapping, const struct lookup_frame *frames,
 	  size_t count)
 {
 	location->line = memory_get(count * sizeof(*location->line));
@@ -174,30 +150,76 @@ set_lines(struct symbolizer *symbolizer, struct pb_location *location,
 	}
 }
 
+/* An answer of lookup_run(). */
 static void
-resolve(struct symbolizer *symbolizer, struct pb_location *location)
+take_answer(void *data, size_t question, const struct lookup_answer *answer)
 {
-	struct inline_frame frames[INLINES_MAX];
+	struct symbolizer *symbolizer = data;
+	struct pb_location *location = symbolizer->asked[question];
 	struct pb_mapping *mapping =
 		profile_mapping(symbolizer->profile, location->mapping_id);
-	size_t count = 0;
-	if (mapping && location->address >= mapping->memory_start) {
-		struct object *object = object_of(symbolizer, mapping);
-		uint64_t offset = location->address - mapping->memory_start +
-				  mapping->file_offset;
-		count = object_find(object, offset, mapping->file_offset,
-				    symbolizer->options->no_inlines, frames);
-		if (object_has_lines(object) &&
-		    !symbolizer->options->no_inlines)
-			mapping->has_inline_frames = true;
+	if (answer->has_lines && !symbolizer->options->no_inlines)
+		mapping->has_inline_frames = true;
+	if (answer->count)
+		set_lines(symbolizer, location, mapping, answer->frames,
+			  answer->count);
+}
+
+static void
+ask(struct symbolizer *symbolizer, struct pb_location **bare, size_t count)
+{
+	struct lookup lookup = {
+		.locate = &symbolizer->options->locate,
+		.only_outermost = symbolizer->options->no_inlines,
+		.quiet = symbolizer->options->quiet,
+		.answer = take_answer,
+		.data = symbolizer,
+	};
+	symbolizer->file_numbers = table_new();
+	symbolizer->questions =
+		memory_get(count * sizeof(*symbolizer->questions));
+	symbolizer->asked = memory_get(count * sizeof(*symbolizer->asked));
+	for (size_t i = 0; i < count; i++) {
+		const struct pb_mapping *mapping =
+			profile_mapping(symbolizer->profile,
+					bare[i]->mapping_id);
+		if (!mapping || bare[i]->address < mapping->memory_start)
+			continue;
+		symbolizer->asked[symbolizer->question_count] = bare[i];
+		symbolizer->questions[symbolizer->question_count++] =
+			(struct lookup_question){
+				.file = file_of(symbolizer, mapping),
+				.file_offset = bare[i]->address -
+					       mapping->memory_start +
+					       mapping->file_offset,
+				.mapping_offset = mapping->file_offset,
+			};
 	}
-	if (!count) {
-		const char *name = find_jit(symbolizer, location->address);
-		frames[0] = (struct inline_frame){ .name = name };
-		count = name != NULL;
-	}
-	if (count)
-		set_lines(symbolizer, location, mapping, frames, count);
+	lookup.files = symbolizer->files;
+	lookup.file_count = symbolizer->file_count;
+	lookup.questions = symbolizer->questions;
+	lookup.question_count = symbolizer->question_count;
+	lookup_run(&lookup);
+	symbolizer->counts->refused = lookup.refused_count;
+	symbolizer->counts->lost = lookup.lost_count;
+	table_free(symbolizer->file_numbers);
+	free(symbolizer->files);
+	free(symbolizer->questions);
+	free(symbolizer->asked);
+}
+
+/* What no file had a name for. */
+static void
+ask_jit(struct symbolizer *symbolizer, struct pb_location *location)
+{
+	struct lookup_frame frame = {
+		.name = find_jit(symbolizer, location->address),
+	};
+	if (frame.name)
+		set_lines(symbolizer, location,
+			  profile_mapping(symbolizer->profile,
+					  location->mapping_id),
+			  &frame, 1);
 	else
 		symbolizer->counts->unresolved++;
 }
@@ -242,22 +264,17 @@ symbolizer_run(struct profile *profile,
 		.profile = profile,
 		.options = options,
 		.counts = counts,
-		.object_numbers = table_new(),
 		.functions = table_new(),
-		.names = table_new(),
 	};
 	*counts = (struct symbolizer_counts){ .locations = 0 };
 	struct pb_location **bare = bare_locations(profile, &counts->locations);
+	ask(&symbolizer, bare, counts->locations);
 	for (size_t i = 0; i < counts->locations; i++)
-		resolve(&symbolizer, bare[i]);
+		if (!bare[i]->n_line)
+			ask_jit(&symbolizer, bare[i]);
 	free(bare);
-	for (size_t i = 0; i < symbolizer.object_count; i++)
-		object_close(symbolizer.objects[i]);
-	free(symbolizer.objects);
 	perf_map_close(symbolizer.perf_map);
-	table_free(symbolizer.object_numbers);
 	table_free(symbolizer.functions);
-	table_free(symbolizer.names);
 }
 
 bool

@@ -19,6 +19,7 @@ struct view {
 	bool diff;	 /* --diff; only if takes_page_options */
 	const char *out; /* -o; only if takes_page_options */
 	bool takes_page_options;
+	bool lost;   /* set by view_read(): a file could not be read */
 	bool colour; /* set by view_output_begin() */
 	int pager_pid;
 };
@@ -45,8 +46,9 @@ void view_init(struct view *view);
 int view_parse(struct view *view, int argc, char **argv);
 
 /*
- * Reads a profile and gives its addresses names where they have none.
- * COMMAND_OK or COMMAND_FAILED, said why.
+ * Reads a profile and gives its addresses names where they have none. No text
+ * in it has anything then that a terminal would obey. COMMAND_OK or
+ * COMMAND_FAILED, said why.
  */
 int view_read(struct view *view, const char *path, struct profile **profile);
 
@@ -60,7 +62,10 @@ int view_type(const struct view *view, const struct profile *profile);
  */
 void view_output_begin(struct view *view);
 
-/* Waits for the reader. COMMAND_OK, or COMMAND_FAILED if output was lost. */
+/*
+ * Waits for the reader. COMMAND_OK, or COMMAND_FAILED if output was lost or
+ * names are missing because a file could not be read.
+ */
 int view_output_end(struct view *view);
 
 /* As perf: what has 5 % of the total is red, 0.5 % green. "" without colour. */

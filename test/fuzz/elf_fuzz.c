@@ -4,7 +4,7 @@
  * have names or none.
  */
 /* SYMBOLIZE: elf_file locate debuginfod inlines ranges package */
-/* SYMBOLIZE: symbols demangle memory reason */
+/* SYMBOLIZE: symbols demangle memory utf8 reason */
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * profile_fuzz.c - any bytes as a profile: refused, or shown and changed.
  */
 /* SYMBOLIZE: profile profile_check profile_file profile_edit delta samples */
-/* SYMBOLIZE: graph flame_tree estimate demangle short_name table memory */
+/* SYMBOLIZE: graph flame_tree estimate demangle short_name table memory utf8 */
 /* SYMBOLIZE: reason proto legacy_text legacy_place */
 #include <stdlib.h>
 

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lookup.c - what the files of a profile say about addresses.
+ *
+ * The child answers all questions in order, as records through a pipe. What
+ * it has for one file is sent before it turns to the next: the first question
+ * without an answer tells which file it died of.
+ */
+#include "lookup.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debuginfod.h"
+#include "demangle.h"
+#include "memory.h"
+#include "object.h"
+#include "reader_process.h"
+#include "table.h"
+#include "utf8.h"
+
+/*
+ * DWARF takes at most twice its size when it is read, and is compressed to a
+ * third at best; 100 MB of it are read in about a second. The bounds leave
+ * room for what is rare, slow or being debugged.
+ */
+#define MEMORY_BYTES (UINT64_C(1) << 30)
+#define MEMORY_FACTOR 8
+#define PROCESSOR_S 10
+#define PROCESSOR_BYTES_PER_S (UINT64_C(1) << 20)
+#define PROCESSOR_QUESTIONS_PER_S 10000
+#define WALL_FACTOR 3
+
+/* A profile with more damaged files than this is made to waste time. */
+#define LOST_MAX 8
+/* Names of templates get long; these are no names any more. */
+#define TEXT_MAX_BYTES (UINT64_C(1) << 20)
+#define TEXTS_MAX_BYTES (UINT64_C(1) << 30)
+
+enum kind { RECORD_TEXT, RECORD_REFUSED, RECORD_FRAME, RECORD_ANSWER };
+
+/* Texts are numbered from 1 in the order they were sent; 0 is none. */
+struct record {
+	uint32_t kind;
+	uint32_t name; /* REFUSED: the file that is not used */
+	uint32_t system_name;
+	uint32_t file;
+	int32_t line;	    /* ANSWER: whether there is DWARF */
+	int32_t start_line; /* ANSWER: whether value is known */
+	uint64_t value;	    /* TEXT: bytes that follow; ANSWER: into_symbol */
+};
+
+/* The child's half. */
+struct reader {
+	const struct lookup *lookup;
+	FILE *out;
+	struct object **objects; /* of each file; NULL: not opened yet */
+	uint64_t bytes;		 /* of all files that were opened */
+	struct table *texts;	 /* text → number */
+	struct table *names;	 /* raw name → number of the clear one */
+};
+
+/* Numbers are handed out in the order in which texts are sent. */
+static uint32_t
+send_text(struct reader *reader, const char *text)
+{
+	size_t bytes = text ? strlen(text) : 0;
+	if (!text || bytes > TEXT_MAX_BYTES)
+		return 0;
+	uint64_t number = table_count(reader->texts) + 1;
+	if (!table_add(reader->texts, text, bytes, &number))
+		return (uint32_t)number;
+	struct record record = { .kind = RECORD_TEXT, .value = bytes };
+	fwrite(&record, sizeof(record), 1, reader->out);
+	fwrite(text, 1, bytes, reader->out);
+	return (uint32_t)number;
+}
+
+static uint32_t
+send_clear_name(struct reader *reader, const char *raw)
+{
+	uint64_t number;
+	size_t bytes = raw ? strlen(raw) : 0;
+	if (!raw)
+		return 0;
+	if (table_find(reader->names, raw, bytes, &number))
+		return (uint32_t)number;
+	char *clear = demangle(raw);
+	number = send_text(reader, clear);
+	free(clear);
+	table_add(reader->names, raw, bytes, &number);
+	return (uint32_t)number;
+}
+
+static void
+send_frame(struct reader *reader, const struct inline_frame *frame)
+{
+	struct record record = {
+		.kind = RECORD_FRAME,
+		.name = send_clear_name(reader, frame->name),
+		.system_name = send_text(reader, frame->name),
+		.file = send_text(reader, frame->file),
+		.line = frame->line,
+	};
+	/* start_line is a line of file, which is where the line is. */
+	if (frame->file && frame->function_file &&
+	    !strcmp(frame->file, frame->function_file))
+		record.start_line = frame->function_line;
+	fwrite(&record, sizeof(record), 1, reader->out);
+}
+
+static void
+set_limits(const struct reader *reader, size_t questions)
+{
+	struct reader_limits limits = {
+		.memory_bytes = MEMORY_BYTES + MEMORY_FACTOR * reader->bytes,
+		.processor_s =
+			(unsigned)(PROCESSOR_S +
+				   reader->bytes / PROCESSOR_BYTES_PER_S +
+				   questions / PROCESSOR_QUESTIONS_PER_S),
+	};
+	if (!reader->lookup->locate->debuginfod)
+		limits.wall_s = WALL_FACTOR * limits.processor_s;
+	reader_process_limit(&limits);
+}
+
+/* What went before is sent; from here on the file has its own bounds. */
+static void
+turn_to(struct reader *reader, size_t first)
+{
+	const struct lookup *lookup = reader->lookup;
+	size_t file = lookup->questions[first].file, questions = 1;
+	while (first + questions < lookup->question_count &&
+	       lookup->questions[first + questions].file == file)
+		questions++;
+	fflush(reader->out);
+	set_limits(reader, questions);
+	if (reader->objects[file])
+		return;
+	struct object *object =
+		object_open(lookup->locate, lookup->files[file].name,
+			    lookup->files[file].build_id);
+	reader->objects[file] = object;
+	reader->bytes += object_bytes(object);
+	set_limits(reader, questions);
+	if (object_refused(object)) {
+		struct record record = {
+			.kind = RECORD_REFUSED,
+			.name = send_text(reader, object_refused(object)),
+		};
+		fwrite(&record, sizeof(record), 1, reader->out);
+	}
+}
+
+static void
+answer(struct reader *reader, const struct lookup_question *question)
+{
+	struct inline_frame frames[INLINES_MAX];
+	const struct lookup *lookup = reader->lookup;
+	struct object *object = reader->objects[question->file];
+	struct record record = { .kind = RECORD_ANSWER,
+				 .line = object_has_lines(object) };
+	if (lookup->only_offsets) {
+		record.start_line =
+			object_function_offset(object, question->file_offset,
+					       question->mapping_offset,
+					       &record.value);
+	} else {
+		size_t count = object_find(object, question->file_offset,
+					   question->mapping_offset,
+					   lookup->only_outermost, frames);
+		for (size_t i = 0; i < count; i++)
+			send_frame(reader, &frames[i]);
+	}
+	fwrite(&record, sizeof(record), 1, reader->out);
+}
+
+static void
+answer_all(const struct lookup *lookup, size_t first, const bool *lost,
+	   FILE *out)
+{
+	struct reader reader = { .lookup = lookup, .out = out };
+	size_t file = SIZE_MAX;
+	reader.objects =
+		memory_get(lookup->file_count * sizeof(struct object *));
+	reader.texts = table_new();
+	reader.names = table_new();
+	for (size_t i = first; i < lookup->question_count; i++) {
+		const struct lookup_question *question = &lookup->questions[i];
+		if (lost[question->file])
+			continue;
+		if (question->file != file)
+			turn_to(&reader, i);
+		file = question->file;
+		answer(&reader, question);
+	}
+}
+
+/* The parent's half. */
+struct writer {
+	struct lookup *lookup;
+	FILE *in;
+	char **texts; /* by number; the first is NULL */
+	size_t text_count, text_capacity;
+	uint64_t text_bytes;
+	struct lookup_frame frames[INLINES_MAX];
+	size_t frame_count;
+};
+
+/* A child that its input has broken may write anything. */
+static bool
+take_text(struct writer *writer, uint64_t bytes)
+{
+	if (bytes > TEXT_MAX_BYTES ||
+	    writer->text_bytes + bytes > TEXTS_MAX_BYTES)
+		return false;
+	char *text = memory_get(bytes + 1);
+	memory_grow(writer->texts, writer->text_count, writer->text_capacity);
+	writer->texts[writer->text_count++] = text;
+	writer->text_bytes += bytes;
+	return fread(text, 1, bytes, writer->in) == bytes;
+}
+
+static bool
+take_frame(struct writer *writer, const struct record *record)
+{
+	if (writer->frame_count == INLINES_MAX)
+		return false;
+	writer->frames[writer->frame_count++] = (struct lookup_frame){
+		.name = writer->texts[record->name],
+		.system_name = writer->texts[record->system_name],
+		.file = writer->texts[record->file],
+		.line = record->line,
+		.start_line = record->start_line,
+	};
+	return true;
+}
+
+static void
+complain(const struct lookup *lookup, const char *file, const char *what,
+	 const char *more)
+{
+	if (lookup->quiet)
+		return;
+	char *line = memory_format("heapagent: %s: %s%s", file, what, more);
+	utf8_make_printable(line);
+	fprintf(stderr, "%s\n", line);
+	free(line);
+}
+
+static void
+say_refused(struct writer *writer, size_t question, const char *path)
+{
+	struct lookup *lookup = writer->lookup;
+	lookup->refused_count++;
+	complain(lookup, path,
+		 "not used: it is not the file of the profile, whose build-id "
+		 "is ",
+		 lookup->files[lookup->questions[question].file].build_id);
+}
+
+/* False if the child ended before the answer, or wrote what is none. */
+static bool
+take_answer(struct writer *writer, size_t question)
+{
+	struct record record;
+	writer->frame_count = 0;
+	while (fread(&record, sizeof(record), 1, writer->in) == 1) {
+		bool good = record.name < writer->text_count &&
+			    record.system_name < writer->text_count &&
+			    record.file < writer->text_count;
+		if (good && record.kind == RECORD_TEXT)
+			good = take_text(writer, record.value);
+		else if (good && record.kind == RECORD_FRAME)
+			good = take_frame(writer, &record);
+		else if (good && record.kind == RECORD_REFUSED && record.name)
+			say_refused(writer, question,
+				    writer->texts[record.name]);
+		else
+			good = good && record.kind == RECORD_ANSWER;
+		if (!good)
+			return false;
+		if (record.kind == RECORD_ANSWER) {
+			const struct lookup_answer answer = {
+				.frames = writer->frames,
+				.count = writer->frame_count,
+				.has_lines = record.line,
+				.has_offset = record.start_line,
+				.into_symbol = record.value,
+			};
+			writer->lookup->answer(writer->lookup->data, question,
+					       &answer);
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * The answers of one child. Returns the question that it did not answer, or
+ * the number of questions.
+ */
+static size_t
+take_all(struct lookup *lookup, size_t first, const bool *lost, FILE *in)
+{
+	struct writer writer = { .lookup = lookup, .in = in };
+	memory_grow(writer.texts, writer.text_count, writer.text_capacity);
+	writer.texts[writer.text_count++] = NULL;
+	size_t i = first;
+	while (i < lookup->question_count &&
+	       (lost[lookup->questions[i].file] || take_answer(&writer, i)))
+		i++;
+	for (size_t k = 0; k < writer.text_count; k++)
+		free(writer.texts[k]);
+	free(writer.texts);
+	return i;
+}
+
+void
+lookup_run(struct lookup *lookup)
+{
+	bool *lost = memory_get(lookup->file_count * sizeof(*lost));
+	size_t next = 0;
+	if (lookup->locate->debuginfod)
+		debuginfod_load();
+	while (next < lookup->question_count && lookup->lost_count < LOST_MAX) {
+		struct reader_process process = reader_process_start();
+		if (!process.pid) {
+			answer_all(lookup, next, lost, process.pipe);
+			reader_process_done(&process);
+		}
+		next = take_all(lookup, next, lost, process.pipe);
+		const char *why = reader_process_end(&process);
+		if (next == lookup->question_count)
+			break;
+		size_t file = lookup->questions[next].file;
+		lost[file] = true;
+		lookup->lost_count++;
+		complain(lookup, lookup->files[file].name,
+			 "left without names: ",
+			 why ? why : "it is damaged: its reader gave up");
+	}
+	if (next < lookup->question_count && lookup->lost_count == LOST_MAX)
+		complain(lookup,
+			 lookup->files[lookup->questions[next].file].name,
+			 "and all files after it left without names: too many "
+			 "are damaged",
+			 "");
+	free(lost);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lookup.h - what the files of a profile say about addresses.
+ *
+ * A process of its own reads them (reader_process.h), within bounds of time
+ * and memory that grow with the files. If it dies, the file that it was at
+ * is left out, said on standard error in one line, and another process goes
+ * on with the next file.
+ */
+#ifndef HEAPAGENT_LOOKUP_H
+#define HEAPAGENT_LOOKUP_H
+
+#include "locate.h"
+
+struct lookup_file {
+	const char *name;     /* of the mapping */
+	const char *build_id; /* "": unknown */
+};
+
+struct lookup_question {
+	size_t file; /* index in files */
+	uint64_t file_offset;
+	uint64_t mapping_offset; /* file offset of the mapping it is in */
+};
+
+/* One function of a chain, as struct inline_frame has it. */
+struct lookup_frame {
+	const char *name;	 /* as its source has it, or NULL */
+	const char *system_name; /* raw, or NULL */
+	const char *file;	 /* of the line, or NULL */
+	int line;		 /* 0: unknown */
+	int start_line;		 /* in the same file; 0: in another, unknown */
+};
+
+/* Good until the function it is given to returns. */
+struct lookup_answer {
+	const struct lookup_frame *frames; /* innermost first */
+	size_t count;
+	bool has_lines;	      /* the file has DWARF */
+	bool has_offset;      /* else the symbol tables have nothing there */
+	uint64_t into_symbol; /* how far into the function the address is */
+};
+
+struct lookup {
+	const struct locate_options *locate;
+	bool only_outermost; /* no inlined functions */
+	bool only_offsets;   /* no frames */
+	bool quiet;	     /* nothing on standard error */
+	const struct lookup_file *files;
+	size_t file_count;
+	/* Those of one mapping together, as far as possible by address. */
+	const struct lookup_question *questions;
+	size_t question_count;
+	void (*answer)(void *data, size_t question,
+		       const struct lookup_answer *answer);
+	void *data;
+	/* Results: */
+	size_t refused_count; /* files with the wrong build-id */
+	size_t lost_count;    /* files that could not be read to their end */
+};
+
+/* Gives an answer to each question, in order, but to those of lost files. */
+void lookup_run(struct lookup *lookup);
+
+#endif
