@@ -38,17 +38,24 @@
 #define TEXT_MAX_BYTES (UINT64_C(1) << 20)
 #define TEXTS_MAX_BYTES (UINT64_C(1) << 30)
 
-enum kind { RECORD_TEXT, RECORD_REFUSED, RECORD_FRAME, RECORD_ANSWER };
+enum kind {
+	RECORD_TEXT,
+	RECORD_FUNCTION,
+	RECORD_REFUSED,
+	RECORD_FRAME,
+	RECORD_ANSWER,
+};
 
-/* Texts are numbered from 1 in the order they were sent; 0 is none. */
+/*
+ * Texts and functions are sent once, before what refers to them, and have
+ * numbers in the order in which they were; of texts, 0 is none.
+ */
 struct record {
 	uint32_t kind;
-	uint32_t name; /* REFUSED: the file that is not used */
-	uint32_t system_name;
-	uint32_t file;
-	int32_t line;	    /* ANSWER: whether there is DWARF */
-	int32_t start_line; /* ANSWER: whether value is known */
-	uint64_t value;	    /* TEXT: bytes that follow; ANSWER: into_symbol */
+	uint32_t number; /* FRAME: of its function; REFUSED: of the path */
+	uint32_t name, system_name, file; /* FUNCTION */
+	int32_t line;	/* FRAME; FUNCTION: the first; ANSWER: has_lines */
+	uint64_t value; /* TEXT: bytes that follow; ANSWER: into_symbol + 1 */
 };
 
 /* The child's half. */
@@ -58,10 +65,21 @@ struct reader {
 	struct object **objects; /* of each file; NULL: not opened yet */
 	uint64_t bytes;		 /* of all files that were opened */
 	struct table *texts;	 /* text → number */
-	struct table *names;	 /* raw name → number of the clear one */
+	struct table *names;	 /* raw name → struct name */
+	struct table *functions; /* struct function_key → number */
 };
 
-/* Numbers are handed out in the order in which texts are sent. */
+struct function_key {
+	uint32_t name, system_name, file;
+	int32_t start_line;
+};
+
+static void
+send_record(struct reader *reader, const struct record *record)
+{
+	fwrite_unlocked(record, sizeof(*record), 1, reader->out);
+}
+
 static uint32_t
 send_text(struct reader *reader, const char *text)
 {
@@ -71,43 +89,51 @@ send_text(struct reader *reader, const char *text)
 	uint64_t number = table_count(reader->texts) + 1;
 	if (!table_add(reader->texts, text, bytes, &number))
 		return (uint32_t)number;
-	struct record record = { .kind = RECORD_TEXT, .value = bytes };
-	fwrite(&record, sizeof(record), 1, reader->out);
-	fwrite(text, 1, bytes, reader->out);
+	send_record(reader,
+		    &(struct record){ .kind = RECORD_TEXT, .value = bytes });
+	fwrite_unlocked(text, 1, bytes, reader->out);
 	return (uint32_t)number;
 }
 
-static uint32_t
-send_clear_name(struct reader *reader, const char *raw)
+/* Both forms of a name, each name demangled once. */
+static void
+send_name(struct reader *reader, const char *raw, struct function_key *key)
 {
-	uint64_t number;
+	uint64_t both;
 	size_t bytes = raw ? strlen(raw) : 0;
 	if (!raw)
-		return 0;
-	if (table_find(reader->names, raw, bytes, &number))
-		return (uint32_t)number;
-	char *clear = demangle(raw);
-	number = send_text(reader, clear);
-	free(clear);
-	table_add(reader->names, raw, bytes, &number);
-	return (uint32_t)number;
+		return;
+	if (!table_find(reader->names, raw, bytes, &both)) {
+		char *clear = demangle(raw);
+		both = send_text(reader, raw);
+		both |= (uint64_t)send_text(reader, clear) << 32;
+		free(clear);
+		table_add(reader->names, raw, bytes, &both);
+	}
+	key->system_name = (uint32_t)both;
+	key->name = (uint32_t)(both >> 32);
 }
 
 static void
 send_frame(struct reader *reader, const struct inline_frame *frame)
 {
-	struct record record = {
-		.kind = RECORD_FRAME,
-		.name = send_clear_name(reader, frame->name),
-		.system_name = send_text(reader, frame->name),
-		.file = send_text(reader, frame->file),
-		.line = frame->line,
-	};
+	struct function_key key = { .file = send_text(reader, frame->file) };
+	uint64_t number = table_count(reader->functions);
+	send_name(reader, frame->name, &key);
 	/* start_line is a line of file, which is where the line is. */
 	if (frame->file && frame->function_file &&
 	    !strcmp(frame->file, frame->function_file))
-		record.start_line = frame->function_line;
-	fwrite(&record, sizeof(record), 1, reader->out);
+		key.start_line = frame->function_line;
+	if (table_add(reader->functions, &key, sizeof(key), &number))
+		send_record(reader,
+			    &(struct record){ .kind = RECORD_FUNCTION,
+					      .name = key.name,
+					      .system_name = key.system_name,
+					      .file = key.file,
+					      .line = key.start_line });
+	send_record(reader, &(struct record){ .kind = RECORD_FRAME,
+					      .number = (uint32_t)number,
+					      .line = frame->line });
 }
 
 static void
@@ -145,11 +171,9 @@ turn_to(struct reader *reader, size_t first)
 	reader->bytes += object_bytes(object);
 	set_limits(reader, questions);
 	if (object_refused(object)) {
-		struct record record = {
-			.kind = RECORD_REFUSED,
-			.name = send_text(reader, object_refused(object)),
-		};
-		fwrite(&record, sizeof(record), 1, reader->out);
+		uint32_t path = send_text(reader, object_refused(object));
+		send_record(reader, &(struct record){ .kind = RECORD_REFUSED,
+						      .number = path });
 	}
 }
 
@@ -162,10 +186,10 @@ answer(struct reader *reader, const struct lookup_question *question)
 	struct record record = { .kind = RECORD_ANSWER,
 				 .line = object_has_lines(object) };
 	if (lookup->only_offsets) {
-		record.start_line =
-			object_function_offset(object, question->file_offset,
-					       question->mapping_offset,
-					       &record.value);
+		if (object_function_offset(object, question->file_offset,
+					   question->mapping_offset,
+					   &record.value))
+			record.value++;
 	} else {
 		size_t count = object_find(object, question->file_offset,
 					   question->mapping_offset,
@@ -173,7 +197,7 @@ answer(struct reader *reader, const struct lookup_question *question)
 		for (size_t i = 0; i < count; i++)
 			send_frame(reader, &frames[i]);
 	}
-	fwrite(&record, sizeof(record), 1, reader->out);
+	send_record(reader, &record);
 }
 
 static void
@@ -186,6 +210,7 @@ answer_all(const struct lookup *lookup, size_t first, const bool *lost,
 		memory_get(lookup->file_count * sizeof(struct object *));
 	reader.texts = table_new();
 	reader.names = table_new();
+	reader.functions = table_new();
 	for (size_t i = first; i < lookup->question_count; i++) {
 		const struct lookup_question *question = &lookup->questions[i];
 		if (lost[question->file])
@@ -204,7 +229,10 @@ struct writer {
 	char **texts; /* by number; the first is NULL */
 	size_t text_count, text_capacity;
 	uint64_t text_bytes;
+	struct lookup_function *functions; /* by number */
+	size_t function_count, function_capacity;
 	struct lookup_frame frames[INLINES_MAX];
+	size_t numbers[INLINES_MAX]; /* of the frames' functions */
 	size_t frame_count;
 };
 
@@ -219,21 +247,35 @@ take_text(struct writer *writer, uint64_t bytes)
 	memory_grow(writer->texts, writer->text_count, writer->text_capacity);
 	writer->texts[writer->text_count++] = text;
 	writer->text_bytes += bytes;
-	return fread(text, 1, bytes, writer->in) == bytes;
+	return fread_unlocked(text, 1, bytes, writer->in) == bytes;
+}
+
+static bool
+take_function(struct writer *writer, const struct record *record)
+{
+	if (record->name >= writer->text_count ||
+	    record->system_name >= writer->text_count ||
+	    record->file >= writer->text_count)
+		return false;
+	memory_grow(writer->functions, writer->function_count,
+		    writer->function_capacity);
+	writer->functions[writer->function_count++] = (struct lookup_function){
+		.name = writer->texts[record->name],
+		.system_name = writer->texts[record->system_name],
+		.file = writer->texts[record->file],
+		.start_line = record->line,
+	};
+	return true;
 }
 
 static bool
 take_frame(struct writer *writer, const struct record *record)
 {
-	if (writer->frame_count == INLINES_MAX)
+	if (writer->frame_count == INLINES_MAX ||
+	    record->number >= writer->function_count)
 		return false;
-	writer->frames[writer->frame_count++] = (struct lookup_frame){
-		.name = writer->texts[record->name],
-		.system_name = writer->texts[record->system_name],
-		.file = writer->texts[record->file],
-		.line = record->line,
-		.start_line = record->start_line,
-	};
+	writer->numbers[writer->frame_count] = record->number;
+	writer->frames[writer->frame_count++].line = record->line;
 	return true;
 }
 
@@ -249,15 +291,36 @@ complain(const struct lookup *lookup, const char *file, const char *what,
 	free(line);
 }
 
-static void
-say_refused(struct writer *writer, size_t question, const char *path)
+static bool
+take_refused(struct writer *writer, size_t question,
+	     const struct record *record)
 {
 	struct lookup *lookup = writer->lookup;
+	if (!record->number || record->number >= writer->text_count)
+		return false;
 	lookup->refused_count++;
-	complain(lookup, path,
+	complain(lookup, writer->texts[record->number],
 		 "not used: it is not the file of the profile, whose build-id "
 		 "is ",
 		 lookup->files[lookup->questions[question].file].build_id);
+	return true;
+}
+
+static void
+pass_on(struct writer *writer, size_t question, const struct record *record)
+{
+	const struct lookup_answer answer = {
+		.frames = writer->frames,
+		.count = writer->frame_count,
+		.has_lines = record->line,
+		.has_offset = record->value,
+		.into_symbol = record->value - 1,
+	};
+	/* Now that none moves any more. */
+	for (size_t i = 0; i < writer->frame_count; i++)
+		writer->frames[i].function =
+			&writer->functions[writer->numbers[i]];
+	writer->lookup->answer(writer->lookup->data, question, &answer);
 }
 
 /* False if the child ended before the answer, or wrote what is none. */
@@ -265,33 +328,28 @@ static bool
 take_answer(struct writer *writer, size_t question)
 {
 	struct record record;
+	bool good = true;
 	writer->frame_count = 0;
-	while (fread(&record, sizeof(record), 1, writer->in) == 1) {
-		bool good = record.name < writer->text_count &&
-			    record.system_name < writer->text_count &&
-			    record.file < writer->text_count;
-		if (good && record.kind == RECORD_TEXT)
+	while (good &&
+	       fread_unlocked(&record, sizeof(record), 1, writer->in) == 1) {
+		switch (record.kind) {
+		case RECORD_TEXT:
 			good = take_text(writer, record.value);
-		else if (good && record.kind == RECORD_FRAME)
+			break;
+		case RECORD_FUNCTION:
+			good = take_function(writer, &record);
+			break;
+		case RECORD_REFUSED:
+			good = take_refused(writer, question, &record);
+			break;
+		case RECORD_FRAME:
 			good = take_frame(writer, &record);
-		else if (good && record.kind == RECORD_REFUSED && record.name)
-			say_refused(writer, question,
-				    writer->texts[record.name]);
-		else
-			good = good && record.kind == RECORD_ANSWER;
-		if (!good)
-			return false;
-		if (record.kind == RECORD_ANSWER) {
-			const struct lookup_answer answer = {
-				.frames = writer->frames,
-				.count = writer->frame_count,
-				.has_lines = record.line,
-				.has_offset = record.start_line,
-				.into_symbol = record.value,
-			};
-			writer->lookup->answer(writer->lookup->data, question,
-					       &answer);
+			break;
+		case RECORD_ANSWER:
+			pass_on(writer, question, &record);
 			return true;
+		default:
+			good = false;
 		}
 	}
 	return false;
@@ -314,6 +372,7 @@ take_all(struct lookup *lookup, size_t first, const bool *lost, FILE *in)
 	for (size_t k = 0; k < writer.text_count; k++)
 		free(writer.texts[k]);
 	free(writer.texts);
+	free(writer.functions);
 	return i;
 }
 

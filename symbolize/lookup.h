@@ -23,13 +23,19 @@ struct lookup_question {
 	uint64_t mapping_offset; /* file offset of the mapping it is in */
 };
 
-/* One function of a chain, as struct inline_frame has it. */
+/* A function with the file that a line of it is in. Texts may be NULL. */
+struct lookup_function {
+	const char *name; /* as its source has it */
+	const char *system_name;
+	const char *file;
+	int start_line; /* in that file; 0: in another, unknown */
+	uint64_t note;	/* whoever takes the answers writes here; 0 at first */
+};
+
+/* One of a chain. */
 struct lookup_frame {
-	const char *name;	 /* as its source has it, or NULL */
-	const char *system_name; /* raw, or NULL */
-	const char *file;	 /* of the line, or NULL */
-	int line;		 /* 0: unknown */
-	int start_line;		 /* in the same file; 0: in another, unknown */
+	struct lookup_function *function;
+	int line; /* 0: unknown */
 };
 
 /* Good until the function it is given to returns. */

@@ -68,6 +68,8 @@ reader_process_start(void)
 	process.pipe = fdopen(ends[child ? 1 : 0], child ? "w" : "r");
 	if (!process.pipe)
 		give_up("fdopen");
+	/* As much as a pipe holds. */
+	setvbuf(process.pipe, NULL, _IOFBF, 1 << 16);
 	return process;
 }
 

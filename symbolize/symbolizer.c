@@ -103,29 +103,33 @@ find_jit(struct symbolizer *symbolizer, uint64_t address)
 		       : NULL;
 }
 
+/* The same functions of several files, or of several readers, are one. */
 static uint64_t
-function_of(struct symbolizer *symbolizer, const struct lookup_frame *frame)
+function_of(struct symbolizer *symbolizer, struct lookup_function *from)
 {
 	struct profile *profile = symbolizer->profile;
-	const char *name = frame->name ? frame->name : "??";
-	const char *raw = frame->system_name ? frame->system_name : name;
+	const char *name = from->name ? from->name : "??";
+	const char *raw = from->system_name ? from->system_name : name;
+	if (from->note)
+		return from->note;
 	struct function_key key = {
 		.name = profile_string(profile, name),
 		.system_name = profile_string(profile, raw),
 		.filename =
-			frame->file ? profile_string(profile, frame->file) : 0,
-		.start_line = frame->start_line,
+			from->file ? profile_string(profile, from->file) : 0,
+		.start_line = from->start_line,
 	};
 	uint64_t id;
-	if (table_find(symbolizer->functions, &key, sizeof(key), &id))
-		return id;
-	struct pb_function *function = profile_add_function(profile);
-	function->name = key.name;
-	function->system_name = key.system_name;
-	function->filename = key.filename;
-	function->start_line = key.start_line;
-	id = function->id;
-	table_add(symbolizer->functions, &key, sizeof(key), &id);
+	if (!table_find(symbolizer->functions, &key, sizeof(key), &id)) {
+		struct pb_function *function = profile_add_function(profile);
+		function->name = key.name;
+		function->system_name = key.system_name;
+		function->filename = key.filename;
+		function->start_line = key.start_line;
+		id = function->id;
+		table_add(symbolizer->functions, &key, sizeof(key), &id);
+	}
+	from->note = id;
 	return id;
 }
 
@@ -139,13 +143,14 @@ set_lines(struct symbolizer *symbolizer, struct pb_location *location,
 	for (size_t i = 0; i < count; i++) {
 		struct pb_line *line = memory_get(sizeof(*line));
 		perftools__profiles__line__init(line);
-		line->function_id = function_of(symbolizer, &frames[i]);
+		const struct lookup_function *function = frames[i].function;
+		line->function_id = function_of(symbolizer, frames[i].function);
 		line->line = frames[i].line;
 		location->line[i] = line;
 		if (!mapping)
 			continue;
-		mapping->has_functions |= frames[i].name != NULL;
-		mapping->has_filenames |= frames[i].file != NULL;
+		mapping->has_functions |= function->name != NULL;
+		mapping->has_filenames |= function->file != NULL;
 		mapping->has_line_numbers |= frames[i].line != 0;
 	}
 }
@@ -212,10 +217,11 @@ ask(struct symbolizer *symbolizer, struct pb_location **bare, size_t count)
 static void
 ask_jit(struct symbolizer *symbolizer, struct pb_location *location)
 {
-	struct lookup_frame frame = {
+	struct lookup_function function = {
 		.name = find_jit(symbolizer, location->address),
 	};
-	if (frame.name)
+	const struct lookup_frame frame = { .function = &function };
+	if (function.name)
 		set_lines(symbolizer, location,
 			  profile_mapping(symbolizer->profile,
 					  location->mapping_id),
