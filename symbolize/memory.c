@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static void *
 or_exit(void *pointer)
@@ -18,6 +19,16 @@ or_exit(void *pointer)
 		exit(1);
 	}
 	return pointer;
+}
+
+void
+memory_bound(uint64_t bytes)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_DATA, &limit) || limit.rlim_cur <= bytes)
+		return;
+	limit.rlim_cur = bytes;
+	setrlimit(RLIMIT_DATA, &limit);
 }
 
 void *

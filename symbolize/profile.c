@@ -22,6 +22,9 @@
  */
 #define UNPACKED_MAX_BYTES (UINT64_C(3) << 30)
 
+/* For all that is made of profiles, several at once; two such large ones. */
+#define COMMAND_MAX_BYTES (UINT64_C(8) << 30)
+
 struct budget {
 	uint64_t left_bytes;
 };
@@ -100,6 +103,7 @@ profile_read(const char *path, struct profile **profile, struct reason *reason)
 {
 	uint8_t *data;
 	size_t data_bytes;
+	memory_bound(COMMAND_MAX_BYTES);
 	int status = profile_file_read(path, &data, &data_bytes, reason);
 	if (status)
 		return status;

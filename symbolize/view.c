@@ -15,6 +15,7 @@
 
 #include "command.h"
 #include "memory.h"
+#include "profile_check.h"
 #include "utf8.h"
 
 enum {
@@ -178,6 +179,11 @@ view_read(struct view *view, const char *path, struct profile **profile)
 	if (symbolizer_needed(*profile)) {
 		symbolizer_run(*profile, &view->symbolizer, &counts);
 		view->lost = view->lost || counts.lost;
+	}
+	if (profile_check_lines(*profile, &reason)) {
+		profile_free(*profile);
+		*profile = NULL;
+		return command_fail("%s: %s", path, reason.text);
 	}
 	struct pb_profile *pb = (*profile)->pb;
 	for (size_t i = 0; i < pb->n_string_table; i++)
