@@ -77,7 +77,8 @@ add_piece(const char *piece, size_t bytes, void *unused)
 	(void)unused;
 	if (bytes > DEMANGLED_MAX_BYTES - state.count)
 		siglongjmp(state.out, TOO_LONG);
-	memcpy(state.text + state.count, piece, bytes);
+	if (bytes)
+		memcpy(state.text + state.count, piece, bytes);
 	state.count += bytes;
 }
 

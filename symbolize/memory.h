@@ -11,7 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* More than that is out of memory, whatever the machine has. */
+/*
+ * More than that, beyond what the process has now, is out of memory, whatever
+ * the machine has. Files that are mapped to be read do not count.
+ */
 void memory_bound(uint64_t bytes);
 
 void *memory_get(size_t bytes); /* zeroed */

@@ -22,8 +22,8 @@
  */
 #define UNPACKED_MAX_BYTES (UINT64_C(3) << 30)
 
-/* For all that is made of profiles, several at once; two such large ones. */
-#define COMMAND_MAX_BYTES (UINT64_C(8) << 30)
+/* With all that is made of it, tables and views. */
+#define PROFILE_MAX_BYTES (UINT64_C(8) << 30)
 
 struct budget {
 	uint64_t left_bytes;
@@ -103,7 +103,7 @@ profile_read(const char *path, struct profile **profile, struct reason *reason)
 {
 	uint8_t *data;
 	size_t data_bytes;
-	memory_bound(COMMAND_MAX_BYTES);
+	memory_bound(PROFILE_MAX_BYTES);
 	int status = profile_file_read(path, &data, &data_bytes, reason);
 	if (status)
 		return status;

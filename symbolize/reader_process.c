@@ -3,8 +3,7 @@
  * reader_process.c - a process of its own to read files that nobody vouches
  * for.
  *
- * RLIMIT_DATA counts private writable memory, and so not the files that are
- * mapped to be read. A library that gets no memory exits or crashes.
+ * A library that gets no memory exits or crashes.
  */
 #include "reader_process.h"
 
@@ -17,6 +16,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "memory.h"
 
 static void
 give_up(const char *what)
@@ -73,39 +74,21 @@ reader_process_start(void)
 	return process;
 }
 
-/* Private writable memory now: data and stack, the sixth field. */
-static uint64_t
-data_bytes(void)
-{
-	unsigned long pages = 0;
-	FILE *file = fopen("/proc/self/statm", "re");
-	if (!file)
-		return 0;
-	if (fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
-		pages = 0;
-	fclose(file);
-	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-static void
-set_soft(int resource, uint64_t value)
-{
-	struct rlimit limit;
-	if (getrlimit(resource, &limit))
-		return;
-	limit.rlim_cur = value < limit.rlim_max ? value : limit.rlim_max;
-	setrlimit(resource, &limit);
-}
-
 void
 reader_process_limit(const struct reader_limits *limits)
 {
 	struct rusage used;
+	struct rlimit processor;
 	getrusage(RUSAGE_SELF, &used);
 	uint64_t used_s =
 		(uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1;
-	set_soft(RLIMIT_CPU, used_s + limits->processor_s);
-	set_soft(RLIMIT_DATA, data_bytes() + limits->memory_bytes);
+	if (!getrlimit(RLIMIT_CPU, &processor)) {
+		processor.rlim_cur = used_s + limits->processor_s;
+		if (processor.rlim_cur > processor.rlim_max)
+			processor.rlim_cur = processor.rlim_max;
+		setrlimit(RLIMIT_CPU, &processor);
+	}
+	memory_bound(limits->memory_bytes);
 	alarm(limits->wall_s);
 }
 

@@ -25,5 +25,19 @@ $(B)/test/fuzz/%: test/fuzz/%.c $$(call symbolize_of,test/fuzz/$$*.c) \
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) $(BASE_CFLAGS) -O1 -g -Isymbolize -I$(B)/symbolize \
-		-fsanitize=fuzzer,address,undefined -o $@ $< \
+		-fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=undefined -o $@ $< \
 		$(call symbolize_of,$<) $(FUZZ_LIBS)
+
+# The same without clang and libFuzzer, to run over the corpora as a test.
+replay_bin := $(fuzz_src:test/fuzz/%_fuzz.c=$(B)/test/fuzz/%_replay)
+tests: $(replay_bin)
+
+$(B)/test/fuzz/%_replay: test/fuzz/%_fuzz.c test/fuzz/replay.c \
+		$$(call symbolize_of,test/fuzz/$$*_fuzz.c) Makefile
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -Isymbolize -I$(B)/symbolize \
+		-fsanitize=address,undefined -fno-sanitize-recover=undefined \
+		-o $@ $< test/fuzz/replay.c $(call symbolize_of,$<) \
+		$(SYMBOLIZE_LIBS)
