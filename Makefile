@@ -55,6 +55,10 @@ install: all
 	install -D -m 0755 $(B)/libheapagent.so \
 		$(DESTDIR)$(PREFIX)/lib/heapagent/libheapagent.so
 	install -D -m 0755 $(B)/heapagent $(DESTDIR)$(PREFIX)/bin/heapagent
+	install -D -m 0644 docs/heapagent.1 \
+		$(DESTDIR)$(PREFIX)/share/man/man1/heapagent.1
+	install -D -m 0644 scripts/heapagent.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/heapagent
 
 format:
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h' '*.cc')

@@ -105,11 +105,30 @@ fork_child(void)
 	trigger_fork_child();
 }
 
+/*
+ * The settings become a table of the region, for who reads it from outside.
+ * Only what is used of the directory is copied.
+ */
+static int
+publish_config(void)
+{
+	struct config *copy = region_table("config", sizeof(*copy), 1,
+					   _Alignof(struct config));
+
+	if (copy == NULL)
+		return -ENOMEM;
+	memcpy(copy, &config,
+	       offsetof(struct config, directory) + strlen(config.directory));
+	return 0;
+}
+
 static int
 make_tables(void)
 {
 	int error = region_init(config.memory_bytes, config.rate_bytes);
 
+	if (error == 0)
+		error = publish_config();
 	if (error == 0)
 		error = modules_init();
 	if (error == 0)
@@ -144,8 +163,8 @@ start_tables(void)
 	if (error == 0)
 		error = dump_init();
 	if (error != 0) {
-		log_warn("no profiles: no memory for the tables (error %d)",
-			 -error);
+		log_warn("no profiles: cannot make the tables: %s",
+			 log_error_text(error));
 		return false;
 	}
 	fork_init(fork_child);

@@ -291,6 +291,16 @@ static const struct {
 	{ "UNWINDER", set_unwinder, "auto, cfi, fp, libunwind", "auto" },
 };
 
+const char *
+config_set(const char *name, const char *value)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
+		if (strcmp(settings[i].name, name) == 0)
+			return settings[i].set(value) ? NULL
+						      : settings[i].accepted;
+	return NULL;
+}
+
 static const char *
 find_variable(char *const *envp, const char *name)
 {

@@ -61,4 +61,11 @@ extern HIDDEN struct config config;
  */
 void config_read(char *const *envp);
 
+/*
+ * Sets the one that is called HEAPAGENT_ and the name. NULL, or the values that
+ * are accepted if this one is not. (The command asks so before it starts a
+ * program.) [init]
+ */
+const char *config_set(const char *name, const char *value);
+
 #endif

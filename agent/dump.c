@@ -232,11 +232,10 @@ capture_first_threads(struct capture *capture, const struct dump_origin *origin,
 static void
 capture_other_threads(struct capture *capture, const struct dump_host *host)
 {
-	threads_describe_rest(&capture->threads);
-	if (host->in_host || dump.needs_origin)
-		threads_give_up(&capture->threads);
-	else
+	if (!host->in_host && !dump.needs_origin)
 		threads_capture(&capture->threads);
+	threads_describe_rest(&capture->threads);
+	threads_give_up(&capture->threads);
 }
 
 /* All that is captured, and in the middle of it the release of the origin. */

@@ -71,9 +71,11 @@ struct kernel_sigaction {
 };
 #define KERNEL_SA_RESTORER 0x04000000UL
 
+/* Not mapped: a dump must not fail for want of it. Untouched, it costs no
+ * memory. */
+static char area[AREA_BYTES] __attribute__((aligned(4096)));
+
 static struct {
-	/* Immutable after dump_child_init(). */
-	char *area;
 	/* Atomic, and written by the kernel. */
 	int32_t tid;
 	/* Written by the thread that starts a child, before it does. */
@@ -88,21 +90,16 @@ static struct {
 static const int fault_signals[] = { SIGSEGV, SIGBUS,  SIGILL,
 				     SIGFPE,  SIGABRT, SIGSYS };
 
-int
+void
 dump_child_init(void)
 {
 	static const size_t guards[] = { 0, FAULT_STACK_AT - PAGE_BYTES,
 					 HELPER_STACK_AT - PAGE_BYTES,
 					 STARTER_STACK_AT - PAGE_BYTES };
-	char *area = sys_map(AREA_BYTES);
 
-	if (area == NULL)
-		return -ENOMEM;
 	for (unsigned i = 0; i < ARRAY_SIZE(guards); i++)
 		(void)sys_call3(SYS_mprotect, area + guards[i], PAGE_BYTES,
 				PROT_NONE);
-	child.area = area;
-	return 0;
 }
 
 bool
@@ -176,7 +173,7 @@ child_fault(int signal)
 static void
 catch_faults(void)
 {
-	stack_t stack = { .ss_sp = child.area + FAULT_STACK_AT,
+	stack_t stack = { .ss_sp = area + FAULT_STACK_AT,
 			  .ss_size = FAULT_STACK_BYTES };
 	struct kernel_sigaction action = {
 		.handler = child_fault,
@@ -215,7 +212,7 @@ child_main(void)
 {
 	const struct rlimit no_core = { 0, 0 };
 	char *here = __builtin_frame_address(0);
-	char *stack = child.area + DUMP_STACK_AT;
+	char *stack = area + DUMP_STACK_AT;
 
 	catch_faults();
 	close_descriptors();
@@ -232,11 +229,11 @@ child_main(void)
 static long
 clone_child(void)
 {
-	char *block = child.area + TLS_AT + TLS_BELOW_BYTES;
+	char *block = area + TLS_AT + TLS_BELOW_BYTES;
 	struct arch_clone request = {
 		.flags = CLONE_VM | CLONE_SETTLS | CLONE_UNTRACED |
 			 CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID,
-		.stack_top = child.area + DUMP_STACK_AT + DUMP_STACK_BYTES,
+		.stack_top = area + DUMP_STACK_AT + DUMP_STACK_BYTES,
 		.parent_tid = &child.tid,
 		.child_tid = &child.tid,
 		.thread_pointer = block,
@@ -279,7 +276,7 @@ start_by_helper(void)
 {
 	struct arch_clone request = {
 		.flags = CLONE_VM | CLONE_FILES | CLONE_UNTRACED,
-		.stack_top = child.area + HELPER_STACK_AT + HELPER_STACK_BYTES,
+		.stack_top = area + HELPER_STACK_AT + HELPER_STACK_BYTES,
 		.body = helper_main,
 	};
 	long pid;
@@ -334,7 +331,7 @@ would_be_first(void)
 int
 dump_child_start(void (*body)(void), void (*faulted)(void), bool *linger)
 {
-	char *block = child.area + TLS_AT + TLS_BELOW_BYTES;
+	char *block = area + TLS_AT + TLS_BELOW_BYTES;
 	long pid;
 
 	child.body = body;
@@ -365,14 +362,13 @@ dump_child_reap(uint64_t timeout_ns)
 void
 dump_child_in_place(void (*body)(void))
 {
-	arch_call_on_stack(child.area + DUMP_STACK_AT + DUMP_STACK_BYTES, body);
+	arch_call_on_stack(area + DUMP_STACK_AT + DUMP_STACK_BYTES, body);
 }
 
 void
 dump_child_starter_stack(void (*body)(void))
 {
-	arch_call_on_stack(child.area + STARTER_STACK_AT + STARTER_STACK_BYTES,
-			   body);
+	arch_call_on_stack(area + STARTER_STACK_AT + STARTER_STACK_BYTES, body);
 }
 
 void

@@ -22,8 +22,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Maps the stacks. 0 or -ENOMEM. [init] */
-int dump_child_init(void);
+/* Puts guard pages between the stacks. [init] */
+void dump_child_init(void);
 
 /*
  * Marks the child as there, so that dump_child_alive() is true from now on;

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -168,6 +169,15 @@ log_info(const char *format, ...)
 	va_start(args, format);
 	write_line(format, args);
 	va_end(args);
+}
+
+const char *
+log_error_text(long error)
+{
+	/* A look into a table: no lock, no translation (strerror(3)). */
+	const char *text = strerrordesc_np((int)-error);
+
+	return text == NULL ? "unknown error" : text;
 }
 
 void

@@ -27,6 +27,9 @@ void log_remember_stream(void);
 /* Only if LOG=info. [any] */
 void log_info(const char *format, ...) PRINTF_LIKE(1, 2);
 
+/* What a negative errno means, in English: a constant. [any] */
+const char *log_error_text(long error);
+
 /*
  * The formatting itself: fills buffer, always terminated, cut if too long, and
  * returns the length written. [any]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * threads.c - the list of threads in /proc, and the reading of a blocked one
- * from there; see threads.h.
+ * threads.c - the list of threads in /proc, and the order in which they are
+ * read; see threads.h.
  */
 #include "threads.h"
 
@@ -14,13 +14,11 @@
 #include "counters.h"
 #include "frame.h"
 #include "log.h"
-#include "restart.h"
 #include "sys.h"
 
 /* For threads that are born between the count and the list. */
 #define THREADS_SPARE 64
 #define DIRENT_BYTES 4096
-#define STAT_BYTES 256
 #define STATUS_BYTES 2048
 
 /* struct linux_dirent64 of getdents64(2). */
@@ -103,45 +101,6 @@ threads_read_signals(int pid, int tid, struct thread_signals *signals)
 	return true;
 }
 
-/* The third field of proc_pid_stat(5), after the name in parentheses. */
-static const char *
-state_word(const char *stat)
-{
-	static const char *const words[] = {
-		['R'] = "running", ['S'] = "sleeping", ['D'] = "disk-sleep",
-		['T'] = "stopped", ['t'] = "traced",   ['Z'] = "zombie",
-		['X'] = "dead",	   ['I'] = "idle",     ['P'] = "parked",
-		['W'] = "waking",
-	};
-	const char *end = strrchr(stat, ')');
-	unsigned letter;
-
-	if (end == NULL || end[1] != ' ')
-		return "unknown";
-	letter = (unsigned char)end[2];
-	if (letter >= ARRAY_SIZE(words) || words[letter] == NULL)
-		return "unknown";
-	return words[letter];
-}
-
-void
-threads_describe(const struct threads *threads, struct thread_record *record)
-{
-	char stat[STAT_BYTES] = "";
-	char name[THREAD_NAME_MAX + 1] = "";
-	size_t length;
-
-	(void)threads_read_file(threads->pid, record->tid, "comm", name,
-				sizeof(name));
-	(void)threads_read_file(threads->pid, record->tid, "stat", stat,
-				sizeof(stat));
-	length = strcspn(name, "\n");
-	length = MIN(length, sizeof(record->name) - 1);
-	memcpy(record->name, name, length);
-	record->name[length] = '\0';
-	record->state = state_word(stat);
-}
-
 static int
 decimal(const char *text)
 {
@@ -150,14 +109,6 @@ decimal(const char *text)
 	for (; *text >= '0' && *text <= '9'; text++)
 		value = value * 10 + (*text - '0');
 	return value;
-}
-
-void
-threads_describe_rest(struct threads *threads)
-{
-	for (unsigned i = 0; i < threads->count; i++)
-		if (threads->records[i].state == NULL)
-			threads_describe(threads, &threads->records[i]);
 }
 
 int
@@ -234,97 +185,20 @@ threads_walk(struct threads *threads, struct thread_record *record,
 	threads_keep(threads, record, frames, count);
 }
 
-/* What a blocked thread's syscall file says. */
-struct blocked {
-	long nr; /* -1: it sleeps in no system call (a page fault) */
-	uint64_t arguments[6];
-	uintptr_t sp;
-	uintptr_t ip;
-};
-
-/* One number of the file, decimal or with 0x; *text moves behind it. */
-static bool
-parse_number(const char **text, uint64_t *value)
-{
-	const char *p = *text;
-	unsigned base = 10;
-	const char *begin;
-
-	if (p[0] == '0' && p[1] == 'x') {
-		base = 16;
-		p += 2;
-	}
-	*value = 0;
-	for (begin = p;; p++) {
-		if (*p >= '0' && *p <= '9')
-			*value = *value * base + (unsigned)(*p - '0');
-		else if (base == 16 && *p >= 'a' && *p <= 'f')
-			*value = *value * base + (unsigned)(*p - 'a' + 10);
-		else
-			break;
-	}
-	*text = *p == ' ' ? p + 1 : p;
-	return p != begin;
-}
-
-/*
- * proc_pid_syscall(5): "running", "-1 SP PC" or "NR A1 ... A6 SP PC".
- */
-static bool
-parse_blocked(const char *text, struct blocked *blocked)
-{
-	uint64_t numbers[9];
-	bool in_call = text[0] != '-';
-	unsigned expected = in_call ? 9 : 3;
-
-	if (!in_call)
-		text++;
-	for (unsigned i = 0; i < expected; i++)
-		if (!parse_number(&text, &numbers[i]))
-			return false;
-	/* cppcheck-suppress uninitvar ; expected is never 0 */
-	blocked->nr = in_call ? (long)numbers[0] : -1;
-	if (in_call)
-		memcpy(blocked->arguments, &numbers[1],
-		       sizeof(blocked->arguments));
-	blocked->sp = numbers[expected - 2];
-	blocked->ip = numbers[expected - 1];
-	return true;
-}
-
-/*
- * Reads a thread that had better not be stopped: one whose call would notice
- * and could not be made again as it is, and one that would stop only after a
- * sleep that nothing interrupts. Its frame pointer is not known then, so all
- * others are asked for all their registers.
- */
-static bool
-capture_by_file(struct threads *threads, struct thread_record *record)
-{
-	struct unwind_registers registers = { .exact = true };
-	struct blocked blocked;
-	char text[STAT_BYTES];
-
-	if (threads_read_file(threads->pid, record->tid, "syscall", text,
-			      sizeof(text)) <= 0 ||
-	    !parse_blocked(text, &blocked))
-		return false;
-	if (strcmp(record->state, "disk-sleep") != 0 &&
-	    !(restart_notices_stop(blocked.nr) &&
-	      restart_how(blocked.nr, blocked.arguments) == RESTART_NEVER))
-		return false;
-	registers.ip = blocked.ip;
-	registers.sp = blocked.sp;
-	threads_walk(threads, record, &registers, 0);
-	counter_add(COUNTER_threads_by_syscall_file);
-	return true;
-}
-
 /* True if the thread is still there. */
 static bool
 exists(const struct threads *threads, int tid)
 {
 	return sys_call3(SYS_tgkill, threads->pid, tid, 0) != -ESRCH;
+}
+
+static void
+capture_thread(struct threads *threads, struct thread_record *record)
+{
+	/* Just before: what it is blocked in decides how it is read. */
+	threads_describe(threads, record);
+	if (!threads_read_blocked(threads, record))
+		threads_stop_and_walk(threads, record);
 }
 
 void
@@ -340,9 +214,8 @@ threads_capture(struct threads *threads)
 
 		if (sys_clock_ns(CLOCK_MONOTONIC) > end_ns)
 			break;
-		if (record->frame_count == 0 &&
-		    !capture_by_file(threads, record))
-			threads_stop_and_walk(threads, record);
+		if (record->frame_count == 0)
+			capture_thread(threads, record);
 		while (threads_read_late(threads) == THREADS_LATE_MAX &&
 		       sys_clock_ns(CLOCK_MONOTONIC) < end_ns)
 			sys_sleep_ns(late_sleep_ns);
@@ -351,7 +224,6 @@ threads_capture(struct threads *threads)
 	       sys_clock_ns(CLOCK_MONOTONIC) < end_ns)
 		sys_sleep_ns(late_sleep_ns);
 	threads_forget_late();
-	threads_give_up(threads);
 }
 
 void

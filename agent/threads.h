@@ -4,10 +4,9 @@
  *
  *	list ─► by ptrace   (threads_ptrace.c) from the dump child: the thread
  *	     │              stops for some 30 us and does not notice
- *	     ├► by file     (threads.c) a thread blocked in a system call that
- *	     │              would notice is read without stopping it
- *	     └► by signal   (threads_signal.c) from a thread of the host, where
- *	                    ptrace is refused
+ *	     ├► by file     (threads_blocked.c) a thread blocked in a system
+ *call that │              would notice is read without stopping it └► by signal
+ *(threads_signal.c) from a thread of the host, where ptrace is refused
  *
  * Everything lies in the dump's arena. A thread that ended meanwhile is left
  * out; one that gave no stack in time is reported as not answering.
@@ -26,10 +25,20 @@
 /* A thread's path in /proc: "/proc/4194304/task/4194304/syscall". */
 #define THREAD_PATH_MAX 64
 
+/* What a blocked thread's syscall file says, proc_pid_syscall(5). */
+struct thread_call {
+	bool known; /* false: it was running, or may not be read */
+	long nr;    /* -1: blocked in no system call (a page fault) */
+	uint64_t arguments[6];
+	uintptr_t sp;
+	uintptr_t ip;
+};
+
 struct thread_record {
 	int tid;
 	char name[THREAD_NAME_MAX];
 	const char *state; /* a constant: what it did when described; NULL */
+	struct thread_call call; /* at the same time */
 	/* In the arena, see frame.h. None: the thread has ended. */
 	const uint64_t *frames;
 	unsigned frame_count;
@@ -56,8 +65,8 @@ size_t threads_arena_bytes(unsigned count, unsigned depth);
 int threads_list(struct threads *threads);
 
 /*
- * Reads a thread's name and state: two small files, of some 8 us together, so
- * only the first thread's are read while it waits. [dump]
+ * Reads a thread's name, state and call: three small files, of some 12 us
+ * together, so only the first thread's are read while it waits. [dump]
  */
 void threads_describe(const struct threads *threads,
 		      struct thread_record *record);
@@ -69,11 +78,21 @@ void threads_walk(struct threads *threads, struct thread_record *record,
 		  const struct unwind_registers *registers,
 		  uintptr_t thread_pointer);
 
+/*
+ * Walks the stack of a thread that had better not be stopped, from where the
+ * description saw it blocked: one whose call would notice and could not be made
+ * again as it is, and one that would stop only after a sleep that nothing
+ * interrupts. False: stop it. [dump]
+ */
+bool threads_read_blocked(struct threads *threads,
+			  struct thread_record *record);
+
 /* Reads the stacks of all records that have none yet, by file and by ptrace.
  * Only in a process of its own. [dump] */
 void threads_capture(struct threads *threads);
 
-/* Marks those that have none yet as not answering. [dump] */
+/* Marks those that have no stack, and have been described, as not answering.
+ * [dump] */
 void threads_give_up(struct threads *threads);
 
 /*

@@ -291,8 +291,8 @@ start_on_own_stack(void)
 			dump_child_reap(END_TIMEOUT_NS);
 	}
 	if (trigger.error < 0)
-		log_late("no dump in %s: error %d", config.directory,
-			 -trigger.error);
+		log_late("no dump in %s: %s", config.directory,
+			 log_error_text(trigger.error));
 }
 
 /*
@@ -395,10 +395,8 @@ trigger_init(void)
 		.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK,
 	};
 	struct sigaction before;
-	int error = dump_child_init();
 
-	if (error != 0)
-		return error;
+	dump_child_init();
 	trigger.seccomp_at_start = sys_call5(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0,
 					     0) == SECCOMP_MODE_FILTER;
 	trigger.yama_restricts = yama_restricts();

@@ -5,14 +5,15 @@
 #ifndef HEAPAGENT_AGENT_CONFIG_H
 #define HEAPAGENT_AGENT_CONFIG_H
 
+#include <sys/types.h>
+
 #include "config.h"
-#include "process.h"
 
 /*
- * Copies the agent's `config` from the process. 0 or a negative errno: -EPERM
- * if its memory may not be read, -ENOENT if the library on disk is not the one
- * that is loaded, has no symbols, or is of another version.
+ * Copies the agent's settings out of its region. 0 or a negative errno: -EPERM
+ * if the process's memory may not be read, -ENOENT if there is no region,
+ * -EPROTO if it is of another version.
  */
-int agent_config_read(const struct process *process, struct config *settings);
+int agent_config_read(pid_t pid, struct config *settings);
 
 #endif

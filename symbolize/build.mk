@@ -12,8 +12,12 @@ symbolize_pb_h := $(symbolize_proto:%.proto=$(B)/%.pb-c.h)
 # Made on the way, and wanted again by the next build.
 .SECONDARY: $(symbolize_pb_c) $(symbolize_pb_h)
 
+# `run` has the agent's own opinion of a setting's value.
+symbolize_agent := config log sys
+
 symbolize_src := $(wildcard symbolize/*.c)
-symbolize_obj := $(symbolize_src:%.c=$(B)/%.o) $(symbolize_pb_c:%.c=%.o)
+symbolize_obj := $(symbolize_src:%.c=$(B)/%.o) $(symbolize_pb_c:%.c=%.o) \
+	$(symbolize_agent:%=$(B)/agent/%.o)
 
 # Made by a pattern rule, and kept: others include the headers.
 .SECONDARY: $(symbolize_pb_c) $(symbolize_pb_h)

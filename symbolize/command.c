@@ -14,10 +14,10 @@ complain(const char *format, va_list args)
 {
 	char line[4096];
 
-	/* One write, so that lines of several processes stay whole. */
 	vsnprintf(line, sizeof(line), format, args);
-	/* A file's name may be anything. */
+	/* Input may be quoted in it: still one line, and no terminal codes. */
 	utf8_make_printable(line);
+	/* One write, so that lines of several processes stay whole. */
 	fprintf(stderr, "heapagent: %s\n", line);
 }
 

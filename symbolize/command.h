@@ -8,18 +8,26 @@
 #ifndef HEAPAGENT_COMMAND_H
 #define HEAPAGENT_COMMAND_H
 
+#include <stdbool.h>
+
 /* Exit statuses; a program that `run` starts has its own. */
 enum {
 	COMMAND_OK = 0,
 	COMMAND_FAILED = 1,
 	COMMAND_USAGE = 2,
+	COMMAND_DONE = -1, /* inside only: help was asked for, and printed */
 };
+
+struct option_row;
 
 struct command {
 	const char *name;
-	const char *arguments; /* as in the help: "PID [--timeout SECONDS]" */
-	const char *options;   /* lines of the help, with their ends; or NULL */
+	const char *arguments; /* after the options, as in the help: "PID" */
 	const char *summary;   /* one line of the help */
+	/* Tables of options.h, the last one followed by NULL. */
+	const struct option_row *const *options;
+	/* What follows the first argument is another program's. */
+	bool ends_options;
 	/* argv[0] is the subcommand's name. Returns the exit status. */
 	int (*run)(int argc, char **argv);
 };

@@ -3,14 +3,13 @@
  * command_delta.c - `heapagent delta`: allocations between two dumps.
  */
 #include <getopt.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "command.h"
 #include "delta.h"
+#include "memory.h"
 #include "options.h"
-#include "output_name.h"
+#include "output.h"
 #include "units.h"
 
 static int
@@ -20,40 +19,26 @@ write_delta(const struct profile *before, struct profile *after,
 	struct reason reason;
 	if (delta_make(before, after, &reason))
 		return command_fail("%s: %s", after->path, reason.text);
-	char *name = output_name(after->path, out, ".delta.pb.gz");
-	int status = COMMAND_OK;
-	if (profile_write(after, name, &reason))
-		status = command_fail("%s: %s", name, reason.text);
-	else if (strcmp(name, "-"))
-		printf("%s: %zu samples in %s\n", name, after->pb->n_sample,
-		       units_value((double)after->pb->duration_nanos,
-				   "nanoseconds")
-			       .text);
-	free(name);
+	char *what =
+		memory_format("%zu samples in %s", after->pb->n_sample,
+			      units_value((double)after->pb->duration_nanos,
+					  "nanoseconds")
+				      .text);
+	int status = output_profile(after, out, ".delta.pb.gz", what);
+	free(what);
 	return status;
 }
 
 static int
 run(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "output", required_argument, NULL, 'o' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct profile *profiles[2] = { NULL, NULL };
 	struct reason reason;
 	const char *out = NULL;
-	int option, status = COMMAND_OK;
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":o:", long_options, NULL)) !=
-	       -1) {
-		if (option != 'o')
-			return options_misused(option, argv);
-		out = optarg;
-	}
-	if (optind + 2 != argc)
-		return command_misused("delta: two files are wanted, the "
-				       "earlier one first");
+	int status = options_read(&command_delta, argc, argv, options_set_text,
+				  &out);
+	if (!status)
+		status = options_count(&command_delta, argc, argv, 2, 2);
 	for (int i = 0; !status && i < 2; i++)
 		if (profile_read(argv[optind + i], &profiles[i], &reason))
 			status = command_fail("%s: %s", argv[optind + i],
@@ -65,11 +50,18 @@ run(int argc, char **argv)
 	return status;
 }
 
+static const struct option_row own_options[] = {
+	{ 'o', "output", "OUT",
+	  "the file, a directory for it, or - (X.delta.pb.gz)" },
+	{ .name = NULL },
+};
+
+static const struct option_row *const options[] = { own_options, NULL };
+
 const struct command command_delta = {
 	.name = "delta",
-	.arguments = "BEFORE AFTER [-o OUT]",
+	.arguments = "BEFORE AFTER",
 	.summary = "The allocations between two dumps of a process",
-	.options = "  -o OUT            the file to write, a directory, or - "
-		   "(default: AFTER's name .delta.pb.gz)\n",
+	.options = options,
 	.run = run,
 };

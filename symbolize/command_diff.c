@@ -6,6 +6,7 @@
  * estimates. Two dumps of one process share the samples that lived through
  * both, whose error cancels: the true one is then smaller.
  */
+#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,30 +145,26 @@ print_text(const struct diff *diff)
 }
 
 static void
-print_member(const char *name, double value)
-{
-	printf(",\"%s\":", name);
-	json_number(stdout, value);
-}
-
-static void
 print_json(const struct diff *diff)
 {
 	heading_json(diff->after, diff->type);
 	fputs(",\"base\":", stdout);
 	json_string(stdout, diff->before->profile->path);
-	print_member("base_total", diff->before->totals[diff->before_type]);
+	json_member(stdout, "base_total",
+		    diff->before->totals[diff->before_type]);
 	fputs(",\"functions\":[", stdout);
 	for (size_t i = 0; i < diff->count; i++) {
 		const struct growth *row = &diff->rows[i];
 		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", stdout);
 		json_string(stdout, row->name);
-		print_member("flat", row->flat);
-		print_member("flat_standard_error", sqrt(row->flat_variance));
-		print_member("cum", row->cum);
-		print_member("cum_standard_error", sqrt(row->cum_variance));
-		print_member("cum_before", row->before);
-		print_member("cum_after", row->after);
+		json_member(stdout, "flat", row->flat);
+		json_member(stdout, "flat_standard_error",
+			    sqrt(row->flat_variance));
+		json_member(stdout, "cum", row->cum);
+		json_member(stdout, "cum_standard_error",
+			    sqrt(row->cum_variance));
+		json_member(stdout, "cum_before", row->before);
+		json_member(stdout, "cum_after", row->after);
 		putchar('}');
 	}
 	puts("\n]}");
@@ -212,10 +209,9 @@ run(int argc, char **argv)
 	struct view view;
 	struct profile *a = NULL, *b = NULL;
 	view_init(&view);
-	int status = view_parse(&view, argc, argv);
-	if (!status && optind + 2 != argc)
-		status = command_misused("diff: two files are wanted, the "
-					 "earlier one first");
+	int status = options_read(&command_diff, argc, argv, view_set, &view);
+	if (!status)
+		status = options_count(&command_diff, argc, argv, 2, 2);
 	if (!status)
 		status = view_read(&view, argv[optind], &a);
 	if (!status)
@@ -228,10 +224,17 @@ run(int argc, char **argv)
 	return status;
 }
 
+static const struct option_row *const options[] = {
+	view_options,
+	view_table_options,
+	options_symbolizer,
+	NULL,
+};
+
 const struct command command_diff = {
 	.name = "diff",
 	.arguments = "BEFORE AFTER",
 	.summary = "What grew between two profiles, and what shrank",
-	.options = OPTIONS_VIEW_HELP OPTIONS_SYMBOLIZER_HELP,
+	.options = options,
 	.run = run,
 };

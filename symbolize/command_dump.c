@@ -9,7 +9,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +18,12 @@
 
 #include "command.h"
 #include "find_agent.h"
+#include "options.h"
 #include "process.h"
 #include "signals.h"
 
 #define TIMEOUT_DEFAULT_S 30.0
+#define TIMEOUT_MAX_S 86400
 #define POLL_NS 10000000
 
 /* In the order in which they appear. */
@@ -246,40 +247,27 @@ positive(const char *text, double limit)
 		       : -1;
 }
 
-static int
-read_options(int argc, char **argv, struct dump_options *options)
+static const char *
+set(void *context, int key, const char *value)
 {
-	static const struct option names[] = {
-		{ "timeout", required_argument, NULL, 't' },
-		{ .name = NULL },
-	};
-	int got;
+	struct dump_options *options = context;
 
-	*options = (struct dump_options){ .timeout_s = TIMEOUT_DEFAULT_S };
-	opterr = 0;
-	while ((got = getopt_long(argc, argv, ":", names, NULL)) != -1) {
-		if (got != 't')
-			return command_misused("dump: %s '%s'; the option is "
-					       "--timeout SECONDS",
-					       got == ':' ? "no value for"
-							  : "unknown option",
-					       argv[optind - 1]);
-		options->timeout_s = positive(optarg, 86400);
-		if (options->timeout_s < 0)
-			return command_misused("dump: --timeout '%s' is not a "
-					       "number of seconds (to 86400)",
-					       optarg);
-	}
-	return find_agent_pid("dump", argc, argv, &options->pid);
+	(void)key;
+	options->timeout_s = positive(value, TIMEOUT_MAX_S);
+	return options->timeout_s < 0 ? "a number of seconds up to 86400"
+				      : NULL;
 }
 
 static int
 dump(int argc, char **argv)
 {
 	static struct process process;
-	struct dump_options options;
-	int status = read_options(argc, argv, &options);
+	struct dump_options options = { .timeout_s = TIMEOUT_DEFAULT_S };
+	int status = options_read(&command_dump, argc, argv, set, &options);
 
+	if (status == COMMAND_OK)
+		status =
+			find_agent_pid(&command_dump, argc, argv, &options.pid);
 	if (status == COMMAND_OK)
 		status = find_agent("dump", &process, options.pid);
 	if (status == COMMAND_OK)
@@ -289,10 +277,21 @@ dump(int argc, char **argv)
 	return status;
 }
 
+static const struct option_row own_options[] = {
+	{ OPT_OWN, "timeout", "SECONDS",
+	  "how long to wait for the files (30)" },
+	{ .name = NULL },
+};
+
+static const struct option_row *const options_of_dump[] = {
+	own_options,
+	NULL,
+};
+
 const struct command command_dump = {
 	.name = "dump",
-	.arguments = "PID [--timeout SECONDS]",
-	.options = "  --timeout SECONDS  how long to wait for the files (30)\n",
+	.arguments = "PID",
+	.options = options_of_dump,
 	.summary = "Have a running program write its profiles; print their "
 		   "paths",
 	.run = dump,

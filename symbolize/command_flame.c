@@ -5,6 +5,7 @@
  * The page holds the whole tree, with every sample type, as lists: parents
  * before children, so that neither side recurses, however deep stacks are.
  */
+#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #include "heading.h"
 #include "json.h"
 #include "memory.h"
-#include "output_name.h"
+#include "output.h"
 #include "profile_file.h"
 #include "units.h"
 #include "view.h"
@@ -231,7 +232,8 @@ write_page(const struct flame *flame, int type, const char *path)
 }
 
 static int
-show(struct view *view, const struct profile *a, const struct profile *b)
+show(struct view *view, const struct profile *a, const struct profile *b,
+     const char *out)
 {
 	struct flame flame = { .view = view };
 	struct samples *before =
@@ -248,7 +250,7 @@ show(struct view *view, const struct profile *a, const struct profile *b)
 	if (!status) {
 		build(&flame);
 		choose_nodes(&flame);
-		char *path = output_name(b->path, view->out, ".html");
+		char *path = output_name(b->path, out, ".html");
 		status = write_page(&flame, type, path);
 		free(path);
 		flame_tree_free(flame.tree);
@@ -265,40 +267,67 @@ show(struct view *view, const struct profile *a, const struct profile *b)
 	return status;
 }
 
+struct call {
+	struct view view;
+	const char *out;
+	bool diff;
+};
+
+enum { OPT_DIFF = OPT_OWN };
+
+static const struct option_row own_options[] = {
+	{ 'o', "output", "OUT", "the page, a directory for it, or - (X.html)" },
+	{ OPT_DIFF, "diff", NULL, "two profiles: red grew, blue shrank" },
+	{ .name = NULL },
+};
+
+static const char *
+set(void *context, int key, const char *value)
+{
+	struct call *call = context;
+	if (key == 'o')
+		call->out = value;
+	else if (key == OPT_DIFF)
+		call->diff = true;
+	else
+		return view_set(&call->view, key, value);
+	return NULL;
+}
+
 static int
 run(int argc, char **argv)
 {
-	struct view view;
+	struct call call = { .out = NULL };
 	struct profile *profiles[2] = { NULL, NULL };
-	view_init(&view);
-	view.takes_page_options = true;
-	int status = view_parse(&view, argc, argv);
-	int files = view.diff ? 2 : 1;
-	if (!status && optind + files != argc)
-		status = command_misused(view.diff ? "flame --diff: two files "
-						     "are wanted, the earlier "
-						     "one first"
-						   : "flame: one file is "
-						     "wanted");
-	if (!status && view.diff)
-		status = view_read(&view, argv[optind], &profiles[0]);
+	view_init(&call.view);
+	int status = options_read(&command_flame, argc, argv, set, &call);
+	int files = call.diff ? 2 : 1;
 	if (!status)
-		status = view_read(&view, argv[argc - 1], &profiles[1]);
+		status =
+			options_count(&command_flame, argc, argv, files, files);
+	if (!status && call.diff)
+		status = view_read(&call.view, argv[optind], &profiles[0]);
 	if (!status)
-		status = show(&view, profiles[0], profiles[1]);
+		status = view_read(&call.view, argv[argc - 1], &profiles[1]);
+	if (!status)
+		status = show(&call.view, profiles[0], profiles[1], call.out);
 	profile_free(profiles[0]);
 	profile_free(profiles[1]);
-	view_end(&view);
+	view_end(&call.view);
 	return status;
 }
 
+static const struct option_row *const options[] = {
+	own_options,
+	view_options,
+	options_symbolizer,
+	NULL,
+};
+
 const struct command command_flame = {
 	.name = "flame",
-	.arguments = "FILE [-o OUT] | --diff BEFORE AFTER [-o OUT]",
+	.arguments = "FILE | --diff BEFORE AFTER",
 	.summary = "A flame graph as one page, to search and to zoom",
-	.options = "  -o OUT            the file to write, a directory, or - "
-		   "(default: X.html)\n"
-		   "  --diff            red grew, blue shrank\n" //
-	OPTIONS_VIEW_HELP OPTIONS_SYMBOLIZER_HELP,
+	.options = options,
 	.run = run,
 };

@@ -6,68 +6,60 @@
  * hold nothing any more. Without them the file is a fraction of the size.
  */
 #include <getopt.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "command.h"
+#include "memory.h"
 #include "options.h"
-#include "output_name.h"
+#include "output.h"
 #include "profile_edit.h"
 
 static int
-reduce(const char *path, const char *out)
+write_reduced(struct profile *profile, const char *out)
 {
-	struct profile *profile;
-	struct reason reason;
-	if (profile_read(path, &profile, &reason))
-		return command_fail("%s: %s", path, reason.text);
 	size_t before = profile->pb->n_sample;
-	int status = COMMAND_OK;
-	char *name = output_name(path, out, ".inuse.pb.gz");
-	if (!profile_edit_keep_types(profile, "inuse_")) {
-		status = command_fail("%s: no heap profile (it has no sample "
-				      "type inuse_...)",
-				      path);
-	} else {
-		profile_edit_drop_empty(profile);
-		if (profile_write(profile, name, &reason))
-			status = command_fail("%s: %s", name, reason.text);
-		else if (strcmp(name, "-"))
-			printf("%s: %zu of %zu samples\n", name,
-			       profile->pb->n_sample, before);
-	}
-	free(name);
-	profile_free(profile);
+	if (!profile_edit_keep_types(profile, "inuse_"))
+		return command_fail("%s: no heap profile (it has no sample "
+				    "type inuse_...)",
+				    profile->path);
+	profile_edit_drop_empty(profile);
+	char *what = memory_format("%zu of %zu samples", profile->pb->n_sample,
+				   before);
+	int status = output_profile(profile, out, ".inuse.pb.gz", what);
+	free(what);
 	return status;
 }
 
 static int
 run(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "output", required_argument, NULL, 'o' },
-		{ NULL, 0, NULL, 0 },
-	};
+	struct profile *profile = NULL;
+	struct reason reason;
 	const char *out = NULL;
-	int option;
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":o:", long_options, NULL)) !=
-	       -1) {
-		if (option != 'o')
-			return options_misused(option, argv);
-		out = optarg;
-	}
-	if (optind + 1 != argc)
-		return command_misused("inuse: one file is wanted");
-	return reduce(argv[optind], out);
+	int status = options_read(&command_inuse, argc, argv, options_set_text,
+				  &out);
+	if (!status)
+		status = options_count(&command_inuse, argc, argv, 1, 1);
+	if (!status && profile_read(argv[optind], &profile, &reason))
+		status = command_fail("%s: %s", argv[optind], reason.text);
+	if (!status)
+		status = write_reduced(profile, out);
+	profile_free(profile);
+	return status;
 }
+
+static const struct option_row own_options[] = {
+	{ 'o', "output", "OUT",
+	  "the file, a directory for it, or - (X.inuse.pb.gz)" },
+	{ .name = NULL },
+};
+
+static const struct option_row *const options[] = { own_options, NULL };
 
 const struct command command_inuse = {
 	.name = "inuse",
-	.arguments = "FILE [-o OUT]",
+	.arguments = "FILE",
 	.summary = "A smaller profile, of what is held and nothing else",
-	.options = "  -o OUT            the file to write, a directory, or - "
-		   "(default: X.inuse.pb.gz)\n",
+	.options = options,
 	.run = run,
 };

@@ -15,61 +15,90 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "config.h"
+#include "options.h"
 #include "program.h"
 
 /* What shells answer for these (POSIX.1-2017, XCU 2.8.2). */
 enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
 
-struct setting {
-	const char *option;
-	const char *variable;
-	const char *value; /* of an option without argument; else NULL */
+enum {
+	OPT_RATE = OPT_OWN,
+	OPT_DIR,
+	OPT_SIGNAL,
+	OPT_PROFILES,
+	OPT_FORMAT,
+	OPT_AT_EXIT,
+	OPT_DEPTH,
+	OPT_MEMORY,
+	OPT_NO_CHILDREN,
+	OPT_UNWINDER,
+	OPT_LOG,
 };
 
-static const struct setting settings[] = {
-	{ "rate", "HEAPAGENT_RATE", NULL },
-	{ "dir", "HEAPAGENT_DIR", NULL },
-	{ "signal", "HEAPAGENT_SIGNAL", NULL },
-	{ "profiles", "HEAPAGENT_PROFILES", NULL },
-	{ "format", "HEAPAGENT_FORMAT", NULL },
-	{ "at-exit", "HEAPAGENT_AT_EXIT", "1" },
-	{ "depth", "HEAPAGENT_DEPTH", NULL },
-	{ "memory", "HEAPAGENT_MEMORY", NULL },
-	{ "no-children", "HEAPAGENT_CHILDREN", "0" },
-	{ "unwinder", "HEAPAGENT_UNWINDER", NULL },
-	{ "log", "HEAPAGENT_LOG", NULL },
+static const struct option_row own_options[] = {
+	{ OPT_RATE, "rate", "BYTES",
+	  "mean distance of samples (512K); 1: all; 0: none" },
+	{ OPT_DIR, "dir", "DIR", "where dumps go (the current directory)" },
+	{ OPT_SIGNAL, "signal", "SIGNAL",
+	  "asks for a dump (USR2): name, number, RTMIN+n, none" },
+	{ OPT_PROFILES, "profiles", "KINDS",
+	  "what a dump writes (heap,allocs,threads)" },
+	{ OPT_FORMAT, "format", "proto|text",
+	  "text is for google-pprof and jeprof (proto)" },
+	{ OPT_AT_EXIT, "at-exit", NULL, "dump at normal exit too" },
+	{ OPT_DEPTH, "depth", "N", "frames kept of a stack (128)" },
+	{ OPT_MEMORY, "memory", "BYTES",
+	  "the most memory for the profiles (64M)" },
+	{ OPT_NO_CHILDREN, "no-children", NULL,
+	  "leave forked and exec'd children alone" },
+	{ OPT_UNWINDER, "unwinder", "auto|cfi|fp|libunwind",
+	  "how stacks are read (auto)" },
+	{ OPT_LOG, "log", "quiet|warn|info",
+	  "what may go to standard error (warn)" },
+	{ .name = NULL },
 };
-#define SETTING_COUNT (sizeof(settings) / sizeof(settings[0]))
 
-/* Sets the variables of the options; optind is at the program then. */
-static int
-read_options(int argc, char **argv)
+/* By key - OPT_OWN. */
+static const struct {
+	const char *setting; /* HEAPAGENT_... */
+	const char *value;   /* of an option without value */
+} settings[] = {
+	[OPT_RATE - OPT_OWN] = { "RATE", NULL },
+	[OPT_DIR - OPT_OWN] = { "DIR", NULL },
+	[OPT_SIGNAL - OPT_OWN] = { "SIGNAL", NULL },
+	[OPT_PROFILES - OPT_OWN] = { "PROFILES", NULL },
+	[OPT_FORMAT - OPT_OWN] = { "FORMAT", NULL },
+	[OPT_AT_EXIT - OPT_OWN] = { "AT_EXIT", "1" },
+	[OPT_DEPTH - OPT_OWN] = { "DEPTH", NULL },
+	[OPT_MEMORY - OPT_OWN] = { "MEMORY", NULL },
+	[OPT_NO_CHILDREN - OPT_OWN] = { "CHILDREN", "0" },
+	[OPT_UNWINDER - OPT_OWN] = { "UNWINDER", NULL },
+	[OPT_LOG - OPT_OWN] = { "LOG", NULL },
+};
+
+/*
+ * The agent would only warn of a value that it does not understand, and the
+ * program would run for hours without the profiles that were wanted.
+ */
+static const char *
+set(void *context, int key, const char *value)
 {
-	struct option options[SETTING_COUNT + 1] = { { .name = NULL } };
-	int index, got;
+	const char *setting = settings[key - OPT_OWN].setting;
+	char variable[32];
+	const char *accepted;
 
-	for (size_t i = 0; i < SETTING_COUNT; i++) {
-		options[i].name = settings[i].option;
-		options[i].has_arg =
-			settings[i].value ? no_argument : required_argument;
-	}
-	opterr = 0;
-	/* "+": the program's own options are not ours. */
-	while ((got = getopt_long(argc, argv, "+:", options, &index)) != -1) {
-		if (got == ':')
-			return command_misused("run: %s needs a value",
-					       argv[optind - 1]);
-		if (got == '?')
-			return command_misused(
-				"run: unknown option '%s'; see heapagent run "
-				"--help",
-				argv[optind - 1]);
-		setenv(settings[index].variable,
-		       optarg ? optarg : settings[index].value, 1);
-	}
-	if (optind == argc)
-		return command_misused("run: no program given");
-	return COMMAND_OK;
+	(void)context;
+	if (!value)
+		value = settings[key - OPT_OWN].value;
+	accepted = config_set(setting, value);
+	if (!accepted && key == OPT_DIR)
+		accepted = options_directory(value);
+	if (accepted)
+		return accepted;
+	snprintf(variable, sizeof(variable), "HEAPAGENT_%s", setting);
+	setenv(variable, value, 1);
+	return NULL;
 }
 
 /* The library beside this command: in the build directory, or installed. */
@@ -128,8 +157,10 @@ run(int argc, char **argv)
 {
 	struct program program;
 	char library[PATH_MAX];
-	int status = read_options(argc, argv);
+	int status = options_read(&command_run, argc, argv, set, NULL);
 
+	if (status == COMMAND_OK)
+		status = options_count(&command_run, argc, argv, 1, INT_MAX);
 	if (status != COMMAND_OK)
 		return status;
 	argv += optind;
@@ -158,24 +189,13 @@ run(int argc, char **argv)
 	return status;
 }
 
+static const struct option_row *const options[] = { own_options, NULL };
+
 const struct command command_run = {
 	.name = "run",
-	.arguments = "[OPTION]... [--] PROGRAM [ARGUMENT]...",
-	.options =
-		"  --rate N       mean bytes between samples (512K); 1: every "
-		"allocation; 0: none\n"
-		"  --dir D        where dumps go (the current directory)\n"
-		"  --signal S     what asks for a dump (USR2): name, number, "
-		"RTMIN+n or none\n"
-		"  --profiles L   which kinds (heap,allocs,threads)\n"
-		"  --format F     proto, or text (for google-pprof and "
-		"jeprof)\n"
-		"  --at-exit      dump at normal exit too\n"
-		"  --depth N      frames kept of a stack (128)\n"
-		"  --memory N     the most memory for the profiles (64M)\n"
-		"  --no-children  leave forked and exec'd children alone\n"
-		"  --unwinder U   auto, cfi, fp or libunwind\n"
-		"  --log L        quiet, warn or info\n",
+	.arguments = "[--] PROGRAM [ARGUMENT]...",
 	.summary = "Start a program with the agent in it",
+	.options = options,
+	.ends_options = true,
 	.run = run,
 };

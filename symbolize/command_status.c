@@ -4,7 +4,6 @@
  * counted so far, read from outside: no signal, no stop, no dump.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include "estimate.h"
 #include "find_agent.h"
 #include "json.h"
+#include "options.h"
 #include "region_view.h"
 #include "signals.h"
 #include "units.h"
@@ -233,12 +233,10 @@ print_side_json(const char *name, const struct side *side)
 	       ",\"objects\":",
 	       name, side->samples, side->sample_bytes);
 	json_number(stdout, round(side->blocks));
-	fputs(",\"objects_standard_error\":", stdout);
-	json_number(stdout, sqrt(side->blocks_variance));
-	fputs(",\"bytes\":", stdout);
-	json_number(stdout, round(side->bytes));
-	fputs(",\"bytes_standard_error\":", stdout);
-	json_number(stdout, sqrt(side->bytes_variance));
+	json_member(stdout, "objects_standard_error",
+		    sqrt(side->blocks_variance));
+	json_member(stdout, "bytes", round(side->bytes));
+	json_member(stdout, "bytes_standard_error", sqrt(side->bytes_variance));
 	putchar('}');
 }
 
@@ -252,8 +250,7 @@ print_json(const struct status *status)
 	printf(",\"rate\":%" PRIu64 ",\"signal\":%d,\"directory\":",
 	       header->rate_bytes, status->process.signal);
 	json_string(stdout, status->process.directory);
-	fputs(",\"seconds\":", stdout);
-	json_number(stdout, status->seconds);
+	json_member(stdout, "seconds", status->seconds);
 	print_side_json("inuse", &status->inuse);
 	print_side_json("allocated", &status->allocated);
 	printf(",\n\"buckets\":%" PRIu64 ",\"region_bytes\":%" PRIu64
@@ -267,27 +264,27 @@ print_json(const struct status *status)
 	puts("}}");
 }
 
+static const char *
+set(void *context, int key, const char *value)
+{
+	bool *json = context;
+
+	(void)key;
+	(void)value;
+	*json = true;
+	return NULL;
+}
+
 static int
 run(int argc, char **argv)
 {
-	static const struct option names[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ .name = NULL },
-	};
 	static struct status status;
 	bool json = false;
 	pid_t pid = 0;
-	int got, result;
+	int result = options_read(&command_status, argc, argv, set, &json);
 
-	opterr = 0;
-	while ((got = getopt_long(argc, argv, ":", names, NULL)) != -1) {
-		if (got != 'j')
-			return command_misused("status: unknown option '%s'; "
-					       "the option is --json",
-					       argv[optind - 1]);
-		json = true;
-	}
-	result = find_agent_pid("status", argc, argv, &pid);
+	if (result == COMMAND_OK)
+		result = find_agent_pid(&command_status, argc, argv, &pid);
 	if (result == COMMAND_OK)
 		result = find_agent("status", &status.process, pid);
 	if (result == COMMAND_OK)
@@ -297,11 +294,18 @@ run(int argc, char **argv)
 	return result;
 }
 
+static const struct option_row own_options[] = {
+	{ OPT_OWN, "json", NULL, "JSON, for programs" },
+	{ .name = NULL },
+};
+
+static const struct option_row *const options[] = { own_options, NULL };
+
 const struct command command_status = {
 	.name = "status",
-	.arguments = "PID [--json]",
-	.options = "  --json            for programs\n",
+	.arguments = "PID",
 	.summary = "What the agent in a running program has counted, without a "
 		   "dump",
+	.options = options,
 	.run = run,
 };

@@ -3,23 +3,19 @@
  * command_symbolize.c - `heapagent symbolize`: names in place of addresses.
  */
 #include <getopt.h>
-#include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "command.h"
+#include "memory.h"
 #include "options.h"
-#include "output_name.h"
-#include "profile.h"
+#include "output.h"
 #include "symbolizer.h"
 
 struct job {
 	struct symbolizer_options symbolizer;
 	const char *out;
 };
-
-enum { OPT_OUT = 'o' };
 
 static int
 symbolize_file(const struct job *job, const char *path)
@@ -30,64 +26,70 @@ symbolize_file(const struct job *job, const char *path)
 	if (profile_read(path, &profile, &reason))
 		return command_fail("%s: %s", path, reason.text);
 	symbolizer_run(profile, &job->symbolizer, &counts);
-	char *out = output_name(path, job->out, ".symbolized.pb.gz");
-	int status = COMMAND_OK;
-	if (profile_write(profile, out, &reason))
-		status = command_fail("%s: %s", out, reason.text);
-	else if (strcmp(out, "-"))
-		printf("%s: %zu of %zu addresses named, %zu unresolved\n", out,
-		       counts.locations - counts.unresolved, counts.locations,
-		       counts.unresolved);
+	char *what = memory_format("%zu of %zu addresses named, %zu unresolved",
+				   counts.locations - counts.unresolved,
+				   counts.locations, counts.unresolved);
+	int status =
+		output_profile(profile, job->out, ".symbolized.pb.gz", what);
 	/* The names of the other files are there; still something went wrong.
 	 */
 	if (counts.lost)
 		status = COMMAND_FAILED;
-	free(out);
+	free(what);
 	profile_free(profile);
 	return status;
+}
+
+static const char *
+set(void *context, int key, const char *value)
+{
+	struct job *job = context;
+	const char *accepted;
+	if (!options_set_symbolizer(&job->symbolizer, key, value, &accepted))
+		job->out = value;
+	return accepted;
 }
 
 static int
 run(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		OPTIONS_SYMBOLIZER,
-		{ "output", required_argument, NULL, OPT_OUT },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct job job = { .out = NULL };
-	int option;
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":o:", long_options, NULL)) !=
-	       -1) {
-		if (option == OPT_OUT)
-			job.out = optarg;
-		else if (!options_symbolizer(option, &job.symbolizer))
-			return options_misused(option, argv);
-	}
-	if (optind == argc)
-		return command_misused("symbolize: no file given");
-	struct stat status;
-	if (argc - optind > 1 && job.out &&
-	    (stat(job.out, &status) || !S_ISDIR(status.st_mode)))
-		return command_misused("symbolize: several files, but -o %s "
-				       "is no directory",
-				       job.out);
-	int result = COMMAND_OK;
-	for (int i = optind; i < argc; i++) {
-		int one = symbolize_file(&job, argv[i]);
-		result = one ? one : result;
-	}
-	return result;
+	int status = options_read(&command_symbolize, argc, argv, set, &job);
+	if (!status)
+		status = options_count(&command_symbolize, argc, argv, 1,
+				       INT_MAX);
+	if (!status && argc - optind > 1 && job.out &&
+	    options_directory(job.out))
+		status = command_misused("symbolize: of several files, "
+					 "--output '%s' is not accepted; it "
+					 "takes a directory that exists",
+					 job.out);
+	if (!status)
+		/* One that fails does not keep the others from their names. */
+		for (int i = optind; i < argc; i++)
+			if (symbolize_file(&job, argv[i]))
+				status = COMMAND_FAILED;
+	free(job.symbolizer.locate.debug_dirs);
+	return status;
 }
+
+static const struct option_row own_options[] = {
+	{ 'o', "output", "OUT",
+	  "the file, a directory, or - (X.symbolized.pb.gz)" },
+	{ .name = NULL },
+};
+
+static const struct option_row *const options[] = {
+	own_options,
+	options_symbolizer,
+	NULL,
+};
 
 const struct command command_symbolize = {
 	.name = "symbolize",
-	.arguments = "FILE... [-o OUT]",
+	.arguments = "FILE...",
 	.summary = "Names, files, lines and inlined functions in place of "
 		   "addresses",
-	.options = "  -o OUT            the file to write, a directory, or -\n "
-		   "                   "
-		   "(default: X.symbolized.pb.gz)\n" OPTIONS_SYMBOLIZER_HELP,
+	.options = options,
 	.run = run,
 };

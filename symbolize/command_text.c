@@ -379,31 +379,27 @@ show(struct view *view, const char *path)
 static int
 run(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		OPTIONS_SYMBOLIZER,
-		{ NULL, 0, NULL, 0 },
-	};
 	struct view view;
-	int status = COMMAND_OK, option;
 	view_init(&view);
-	opterr = 0;
-	while (!status && (option = getopt_long(argc, argv, ":", long_options,
-						NULL)) != -1)
-		if (!options_symbolizer(option, &view.symbolizer))
-			status = options_misused(option, argv);
-	if (!status && optind + 1 != argc)
-		status = command_misused("text: one file is wanted");
+	int status = options_read(&command_text, argc, argv, view_set, &view);
+	if (!status)
+		status = options_count(&command_text, argc, argv, 1, 1);
 	if (!status)
 		status = show(&view, argv[optind]);
 	view_end(&view);
 	return status;
 }
 
+static const struct option_row *const options[] = {
+	options_symbolizer,
+	NULL,
+};
+
 const struct command command_text = {
 	.name = "text",
 	.arguments = "FILE",
 	.summary = "The whole profile as text: each stack with its figures and "
 		   "names",
-	.options = OPTIONS_SYMBOLIZER_HELP,
+	.options = options,
 	.run = run,
 };

@@ -5,30 +5,24 @@
  * In the form of go tool pprof -tree and -peek: for each function, its callers
  * above it and its callees below.
  */
+#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "command.h"
-#include "estimate.h"
-#include "graph.h"
+#include "graph_view.h"
 #include "heading.h"
 #include "json.h"
 #include "memory.h"
-#include "units.h"
 #include "view.h"
 
 #define COLUMN 18
 
 struct tree {
-	struct view *view;
-	const struct samples *samples;
-	struct graph *graph;
-	int type;
-	const char *unit;
-	double total;
-	bool is_estimate;
+	const struct graph_view *graph_view;
+	const regex_t *which; /* only these functions; NULL: all */
+	size_t shown;
 	const struct graph_edge **edges; /* of one node; room for all */
 };
 
@@ -48,7 +42,7 @@ compare_edges(const void *a, const void *b)
 static size_t
 collect_edges(struct tree *tree, uint32_t number, bool callers)
 {
-	const struct graph *graph = tree->graph;
+	const struct graph *graph = tree->graph_view->graph;
 	size_t count = 0;
 	for (size_t i = 0; i < graph->edge_count; i++) {
 		const struct graph_edge *edge = &graph->edges[i];
@@ -63,38 +57,38 @@ collect_edges(struct tree *tree, uint32_t number, bool callers)
 static void
 print_edges(struct tree *tree, const struct graph_node *node, bool callers)
 {
+	const struct graph_view *all = tree->graph_view;
 	size_t count = collect_edges(tree, node->number, callers);
 	for (size_t i = 0; i < count; i++) {
 		const struct graph_edge *edge = tree->edges[i];
 		uint32_t other = callers ? edge->caller : edge->callee;
-		struct units_text value =
-			units_estimate(edge->value, edge->variance, tree->unit,
-				       tree->is_estimate);
 		heading_right("", 2 * COLUMN + 16);
-		heading_right(value.text, COLUMN);
+		heading_right(
+			graph_view_text(all, edge->value, edge->variance).text,
+			COLUMN);
 		heading_right(units_percent(edge->value, node->cum).text, 8);
-		printf(" |   %s\n", tree->graph->nodes[other].name);
+		printf(" |   %s\n", all->graph->nodes[other].name);
 	}
 }
 
 static void
 print_node(struct tree *tree, const struct graph_node *node)
 {
-	struct units_text flat = units_estimate(node->flat, node->flat_variance,
-						tree->unit, tree->is_estimate);
-	struct units_text cum = units_estimate(node->cum, node->cum_variance,
-					       tree->unit, tree->is_estimate);
+	const struct graph_view *all = tree->graph_view;
 	for (int i = 0; i < 3 * COLUMN + 24; i++)
 		putchar('-');
 	puts("-+-------------");
 	print_edges(tree, node, true);
-	heading_right(flat.text, COLUMN);
-	heading_right(units_percent(node->flat, tree->total).text, 8);
-	heading_right(cum.text, COLUMN);
-	heading_right(units_percent(node->cum, tree->total).text, 8);
+	heading_right(
+		graph_view_text(all, node->flat, node->flat_variance).text,
+		COLUMN);
+	heading_right(units_percent(node->flat, all->total).text, 8);
+	heading_right(graph_view_text(all, node->cum, node->cum_variance).text,
+		      COLUMN);
+	heading_right(units_percent(node->cum, all->total).text, 8);
 	heading_right("", COLUMN + 8);
-	printf(" | %s%s%s\n", view_colour(tree->view, node->cum, tree->total),
-	       node->name, view_colour_end(tree->view));
+	printf(" | %s%s%s\n", view_colour(all->view, node->cum, all->total),
+	       node->name, view_colour_end(all->view));
 	print_edges(tree, node, false);
 }
 
@@ -107,44 +101,32 @@ json_edges(struct tree *tree, const struct graph_node *node, bool callers)
 		const struct graph_edge *edge = tree->edges[i];
 		uint32_t other = callers ? edge->caller : edge->callee;
 		fputs(i ? ",{\"name\":" : "{\"name\":", stdout);
-		json_string(stdout, tree->graph->nodes[other].name);
-		fputs(",\"value\":", stdout);
-		json_number(stdout, edge->value);
-		fputs(",\"standard_error\":", stdout);
-		json_number(stdout, sqrt(edge->variance));
+		json_string(stdout, tree->graph_view->graph->nodes[other].name);
+		json_member(stdout, "value", edge->value);
+		json_member(stdout, "standard_error", sqrt(edge->variance));
 		putchar('}');
 	}
 	putchar(']');
 }
 
 static void
-json_node(struct tree *tree, const struct graph_node *node, bool first)
+json_node(struct tree *tree, const struct graph_node *node)
 {
-	fputs(first ? "\n{\"name\":" : ",\n{\"name\":", stdout);
-	json_string(stdout, node->name);
-	fputs(",\"flat\":", stdout);
-	json_number(stdout, node->flat);
-	fputs(",\"flat_standard_error\":", stdout);
-	json_number(stdout, sqrt(node->flat_variance));
-	fputs(",\"cum\":", stdout);
-	json_number(stdout, node->cum);
-	fputs(",\"cum_standard_error\":", stdout);
-	json_number(stdout, sqrt(node->cum_variance));
+	graph_view_json(node, tree->shown == 0);
 	json_edges(tree, node, true);
 	json_edges(tree, node, false);
 	putchar('}');
 }
 
 static void
-print_head(const struct tree *tree)
+print_head(const struct graph_view *all)
 {
-	heading_print(tree->samples, tree->type);
+	heading_print(all->samples, all->type);
 	printf("Total: %s\n",
-	       units_estimate(tree->total,
-			      tree->samples->total_variances[tree->type],
-			      tree->unit, tree->is_estimate)
+	       graph_view_text(all, all->total,
+			       all->samples->total_variances[all->type])
 		       .text);
-	if (tree->is_estimate)
+	if (all->is_estimate)
 		puts("Sampled: ± is one standard error");
 	heading_right("flat", COLUMN);
 	heading_right("flat%", 8);
@@ -155,111 +137,103 @@ print_head(const struct tree *tree)
 	puts(" | context");
 }
 
-/* Returns how many functions were shown. */
-static size_t
-print_nodes(struct tree *tree, const regex_t *which)
+static void
+print(struct graph_view *all, void *context)
 {
-	struct graph *graph = tree->graph;
-	size_t shown = 0, most = tree->view->node_count;
-	if (tree->view->json) {
-		heading_json(tree->samples, tree->type);
+	struct tree *tree = context;
+	const struct graph *graph = all->graph;
+	const bool json = all->view->json;
+	size_t most = all->view->node_count;
+	tree->graph_view = all;
+	tree->edges = memory_get(graph->edge_count * sizeof(*tree->edges));
+	if (json) {
+		heading_json(all->samples, all->type);
 		fputs(",\"functions\":[", stdout);
 	} else {
-		print_head(tree);
+		print_head(all);
 	}
 	for (size_t i = 0; i < graph->node_count; i++) {
 		const struct graph_node *node = &graph->nodes[graph->order[i]];
-		if (node->cum == 0 || (most && shown == most) ||
-		    (which && regexec(which, node->name, 0, NULL, 0)))
+		if (node->cum == 0 || (most && tree->shown == most) ||
+		    (tree->which &&
+		     regexec(tree->which, node->name, 0, NULL, 0)))
 			continue;
-		if (tree->view->json)
-			json_node(tree, node, !shown);
-		else
-			print_node(tree, node);
-		shown++;
+		(json ? json_node : print_node)(tree, node);
+		tree->shown++;
 	}
-	if (tree->view->json)
+	if (json)
 		puts("\n]}");
-	return shown;
+	free(tree->edges);
 }
 
 static int
-show(struct view *view, const struct profile *profile, const regex_t *which,
-     const char *pattern)
+run_tree(int argc, char **argv)
 {
-	struct tree tree = { .view = view, .type = view_type(view, profile) };
-	if (tree.type < 0)
-		return COMMAND_FAILED;
-	struct samples *samples = samples_make(profile, &view->filter, NULL);
-	tree.samples = samples;
-	tree.graph = graph_make(samples, tree.type);
-	tree.unit = profile_text(profile,
-				 profile->pb->sample_type[tree.type]->unit);
-	tree.total = samples->totals[tree.type];
-	tree.is_estimate = estimate_is_one(profile, tree.type);
-	tree.edges = memory_get(tree.graph->edge_count * sizeof(*tree.edges));
-	graph_sort(tree.graph, view->by_cum);
-	view_output_begin(view);
-	size_t shown = print_nodes(&tree, which);
-	int status = view_output_end(view);
-	if (!status && which && !shown)
-		status = command_fail("%s: no function matches '%s'",
-				      profile->path, pattern);
-	free(tree.edges);
-	graph_free(tree.graph);
-	samples_free(samples);
-	return status;
-}
-
-static int
-run(int argc, char **argv)
-{
+	struct tree tree = { .which = NULL };
 	struct view view;
-	struct profile *profile;
-	regex_t pattern;
-	bool is_peek = !strcmp(argv[0], "peek");
 	view_init(&view);
-	view.by_cum = !is_peek;
-	int status = view_parse(&view, argc, argv);
-	if (!status && optind + 1 + is_peek != argc)
-		status = command_misused(is_peek ? "peek: a pattern and a file "
-						   "are wanted"
-						 : "tree: one file is wanted");
-	if (!status && is_peek) {
-		const char *text = argv[optind];
-		if (regcomp(&pattern, text, REG_EXTENDED | REG_NOSUB))
-			status = command_misused("peek: '%s' is no regular "
-						 "expression",
-						 text);
-	}
-	if (status) {
-		view_end(&view);
-		return status;
-	}
-	status = view_read(&view, argv[argc - 1], &profile);
-	if (!status) {
-		status = show(&view, profile, is_peek ? &pattern : NULL,
-			      argv[optind]);
-		profile_free(profile);
-	}
-	if (is_peek)
-		regfree(&pattern);
+	view.by_cum = true;
+	int status = options_read(&command_tree, argc, argv, view_set, &view);
+	if (!status)
+		status = options_count(&command_tree, argc, argv, 1, 1);
+	if (!status)
+		status = graph_view_show(&view, argv[optind], print, &tree);
 	view_end(&view);
 	return status;
 }
+
+static int
+peek(struct view *view, const char *pattern, const char *path)
+{
+	struct tree tree = { .which = NULL };
+	regex_t which;
+	const char *accepted = view_regex(pattern, &which);
+	if (accepted)
+		return command_misused("peek: REGEX '%s' is not accepted; it "
+				       "takes %s",
+				       pattern, accepted);
+	tree.which = &which;
+	int status = graph_view_show(view, path, print, &tree);
+	regfree(&which);
+	if (!status && !tree.shown)
+		status = command_fail("%s: no function matches '%s'", path,
+				      pattern);
+	return status;
+}
+
+static int
+run_peek(int argc, char **argv)
+{
+	struct view view;
+	view_init(&view);
+	int status = options_read(&command_peek, argc, argv, view_set, &view);
+	if (!status)
+		status = options_count(&command_peek, argc, argv, 2, 2);
+	if (!status)
+		status = peek(&view, argv[optind], argv[optind + 1]);
+	view_end(&view);
+	return status;
+}
+
+static const struct option_row *const options[] = {
+	view_options,
+	view_table_options,
+	options_symbolizer,
+	NULL,
+};
 
 const struct command command_tree = {
 	.name = "tree",
 	.arguments = "FILE",
 	.summary = "Each function with its callers and callees",
-	.options = OPTIONS_VIEW_HELP OPTIONS_SYMBOLIZER_HELP,
-	.run = run,
+	.options = options,
+	.run = run_tree,
 };
 
 const struct command command_peek = {
 	.name = "peek",
 	.arguments = "REGEX FILE",
 	.summary = "Callers and callees of the functions that match",
-	.options = OPTIONS_VIEW_HELP OPTIONS_SYMBOLIZER_HELP,
-	.run = run,
+	.options = options,
+	.run = run_peek,
 };

@@ -10,23 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "options.h"
 
 int
-find_agent_pid(const char *command, int argc, char **argv, pid_t *pid)
+find_agent_pid(const struct command *command, int argc, char **argv, pid_t *pid)
 {
 	const char *text;
 	long number;
+	int status = options_count(command, argc, argv, 1, 1);
 
-	if (optind + 1 != argc)
-		return command_misused("%s: give one process number", command);
+	if (status != COMMAND_OK)
+		return status;
 	text = argv[optind];
 	errno = 0;
 	number = strtol(text, NULL, 10);
 	if (strspn(text, "0123456789") != strlen(text) || errno != 0 ||
 	    number < 1 || number > INT_MAX)
-		return command_misused("%s: '%s' is not a process number",
-				       command, text);
+		return command_misused("%s: PID '%s' is not accepted; it takes "
+				       "a process number",
+				       command->name, text);
 	*pid = (pid_t)number;
 	return COMMAND_OK;
 }

@@ -8,10 +8,12 @@
 #ifndef HEAPAGENT_FIND_AGENT_H
 #define HEAPAGENT_FIND_AGENT_H
 
+#include "command.h"
 #include "process.h"
 
 /* The process number that is the only argument left, argv[optind]. */
-int find_agent_pid(const char *command, int argc, char **argv, pid_t *pid);
+int find_agent_pid(const struct command *command, int argc, char **argv,
+		   pid_t *pid);
 
 /* Fills *process in, its settings too. */
 int find_agent(const char *command, struct process *process, pid_t pid);

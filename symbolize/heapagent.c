@@ -2,11 +2,11 @@
 /*
  * heapagent.c - the command `heapagent`: picks the subcommand.
  */
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "command.h"
+#include "options.h"
 
 static const struct command *const commands[] = {
 	&command_run,	&command_dump,	&command_symbolize, &command_top,
@@ -28,14 +28,6 @@ print_help(FILE *out)
 	fputs("  help        this text, or `heapagent COMMAND --help`\n"
 	      "  --version   the version\n",
 	      out);
-}
-
-static void
-print_command_help(const struct command *command)
-{
-	printf("Usage: heapagent %s %s\n%s.\n%s", command->name,
-	       command->arguments, command->summary,
-	       command->options ? command->options : "");
 }
 
 static const struct command *
@@ -61,12 +53,12 @@ unknown(const char *name)
 			       accepted);
 }
 
-/* True if help is asked for in the command's own options, before "--". */
-static bool
-wants_help(int argc, char **argv)
+static int
+surplus(const char *word, const char *call)
 {
-	return argc > 1 &&
-	       (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+	return command_misused("too many arguments, from '%s' on; the call is "
+			       "heapagent %s",
+			       word, call);
 }
 
 static int
@@ -81,7 +73,9 @@ help(int argc, char **argv)
 	command = find(argv[1]);
 	if (!command)
 		return unknown(argv[1]);
-	print_command_help(command);
+	if (argc > 2)
+		return surplus(argv[2], "help [COMMAND]");
+	options_help(command);
 	return COMMAND_OK;
 }
 
@@ -94,17 +88,16 @@ dispatch(int argc, char **argv)
 	    strcmp(argv[0], "-h") == 0)
 		return help(argc, argv);
 	if (strcmp(argv[0], "--version") == 0) {
+		if (argc > 1)
+			return surplus(argv[1], "--version");
 		puts("heapagent " HEAPAGENT_VERSION);
 		return COMMAND_OK;
 	}
 	command = find(argv[0]);
 	if (!command)
 		return unknown(argv[0]);
-	if (wants_help(argc, argv)) {
-		print_command_help(command);
-		return COMMAND_OK;
-	}
-	return command->run(argc, argv);
+	int status = command->run(argc, argv);
+	return status == COMMAND_DONE ? COMMAND_OK : status;
 }
 
 int
@@ -118,7 +111,7 @@ main(int argc, char **argv)
 	}
 	status = dispatch(argc - 1, argv + 1);
 	/* Output that did not reach its file is a failure (a full disk). */
-	if (fflush(stdout) != 0 || ferror(stdout))
+	if (status == COMMAND_OK && (fflush(stdout) != 0 || ferror(stdout)))
 		return command_fail("cannot write the output: %m");
 	return status;
 }

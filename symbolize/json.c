@@ -39,3 +39,10 @@ json_number(FILE *out, double value)
 	else
 		fprintf(out, "%.10g", value);
 }
+
+void
+json_member(FILE *out, const char *name, double value)
+{
+	fprintf(out, ",\"%s\":", name);
+	json_number(out, value);
+}

@@ -16,4 +16,7 @@ void json_string(FILE *out, const char *text);
 /* A number that reads back as the same; infinities and NaN become null. */
 void json_number(FILE *out, double value);
 
+/* ,"name":value - a further member of an object; the name needs no escapes. */
+void json_member(FILE *out, const char *name, double value);
+
 #endif

@@ -1,52 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * options.h - command-line options that several subcommands share.
+ * options.h - the options of subcommands: one table from which the call is
+ * read and the help is printed, so that neither can know more than the other.
  *
- * A subcommand puts OPTIONS_SYMBOLIZER or OPTIONS_VIEW into its own table for
- * getopt_long() and hands what it does not know itself to options_...().
+ * Options may stand anywhere before "--", and one dash does for two, as in
+ * go tool pprof. --help is understood by every subcommand.
  */
 #ifndef HEAPAGENT_OPTIONS_H
 #define HEAPAGENT_OPTIONS_H
 
-#include <getopt.h>
-
+#include "command.h"
 #include "symbolizer.h"
 
-/* Above every character that is an option itself. */
+/* A table of these ends with an empty one. */
+struct option_row {
+	int key;	   /* a letter that is a short option, or an OPT_... */
+	const char *name;  /* of the long option, without dashes */
+	const char *value; /* what the help calls its value; NULL: has none */
+	const char *text;  /* of the help */
+};
+
+/* Above every letter. */
 enum {
 	OPT_SYSROOT = 256,
 	OPT_DEBUG_DIR,
 	OPT_DEBUGINFOD,
 	OPT_NO_INLINES,
 	OPT_PERF_MAP,
-	OPT_OWN, /* a subcommand's own begin here */
+	OPT_VIEW,	 /* those of view.c begin here, */
+	OPT_OWN = 0x200, /* and a subcommand's own here */
 };
 
-#define OPTIONS_SYMBOLIZER \
-	{ "sysroot", required_argument, NULL, OPT_SYSROOT }, \
-		{ "debug-dir", required_argument, NULL, OPT_DEBUG_DIR }, \
-		{ "debuginfod", no_argument, NULL, OPT_DEBUGINFOD }, \
-		{ "no-inlines", no_argument, NULL, OPT_NO_INLINES }, \
-	{ \
-		"perf-map", required_argument, NULL, OPT_PERF_MAP \
-	}
-
-#define OPTIONS_SYMBOLIZER_HELP \
-	"  --sysroot DIR     where the program's files are now\n" \
-	"  --debug-dir DIR   more debug files, as under /usr/lib/debug " \
-	"(several)\n" \
-	"  --debuginfod      ask the servers of DEBUGINFOD_URLS\n" \
-	"  --no-inlines      leave out inlined functions\n" \
-	"  --perf-map FILE   names of JIT code (default: " \
-	"/tmp/perf-PID.map)\n"
-
-/* True if it was one of OPTIONS_SYMBOLIZER; takes optarg. */
-bool options_symbolizer(int option, struct symbolizer_options *options);
+/* Where names come from. */
+extern const struct option_row options_symbolizer[];
 
 /*
- * Says which word of the call is wrong, after getopt_long() returned '?' or
- * ':'. Returns COMMAND_USAGE.
+ * Takes one option into the command's own context: NULL, or what the option
+ * takes in place of this value, as in "a number of functions".
  */
-int options_misused(int option, char **argv);
+typedef const char *options_set(void *context, int key, const char *value);
+
+/*
+ * True if the key is one of options_symbolizer; *accepted is then as what
+ * options_set returns.
+ */
+bool options_set_symbolizer(struct symbolizer_options *options, int key,
+			    const char *value, const char **accepted);
+
+/* An options_set for a context that is a const char *, the only option's. */
+options_set options_set_text;
+
+/* NULL if path is a directory, else words for what options_set returns. */
+const char *options_directory(const char *path);
+
+/*
+ * Hands each option of the call to set(); optind is the first argument after
+ * them then. COMMAND_OK; COMMAND_USAGE, the reason said; COMMAND_DONE, if help
+ * was asked for and printed.
+ */
+int options_read(const struct command *command, int argc, char **argv,
+		 options_set *set, void *context);
+
+/*
+ * COMMAND_OK if there are so many arguments from optind on, at most "most";
+ * COMMAND_USAGE if not, the reason said.
+ */
+int options_count(const struct command *command, int argc, char **argv,
+		  int least, int most);
+
+void options_help(const struct command *command);
 
 #endif

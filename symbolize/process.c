@@ -3,7 +3,7 @@
  * process.c - reads /proc/PID.
  *
  * A program may overwrite its environment (redis-server puts its title there),
- * so the settings are taken from the agent's own `config` where possible:
+ * so the settings are taken from the agent itself where possible:
  * agent_config.c.
  */
 #include "process.h"
@@ -96,7 +96,7 @@ process_library(struct process *process)
 {
 	FILE *file = open_proc("re", "/proc/%d/maps", (int)process->pid);
 	char line[PATH_MAX + 128];
-	uint64_t start, offset;
+	uint64_t offset;
 	int path = 0;
 
 	if (!file)
@@ -105,13 +105,12 @@ process_library(struct process *process)
 	while (fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = '\0';
 		path = 0;
-		if (sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64 " %*s %*s %n",
-			   &start, &offset, &path) < 2 ||
+		if (sscanf(line, "%*x-%*x %*s %" SCNx64 " %*s %*s %n", &offset,
+			   &path) < 1 ||
 		    path == 0 || offset != 0 || !is_agent(line + path))
 			continue;
 		snprintf(process->library, sizeof(process->library), "%s",
 			 line + path);
-		process->library_base = start;
 		break;
 	}
 	/* The file opens without permission; then reading it fails. */
@@ -222,7 +221,8 @@ process_settings(struct process *process)
 	static struct config settings;
 
 	find_root(process);
-	process->settings_sure = agent_config_read(process, &settings) == 0;
+	process->settings_sure =
+		agent_config_read(process->pid, &settings) == 0;
 	if (!process->settings_sure) {
 		guess_settings(process);
 		return;

@@ -23,7 +23,6 @@ struct process {
 	uint64_t ignored;
 
 	char library[PATH_MAX]; /* the agent's file, as mapped; "" if none */
-	uintptr_t library_base;
 
 	int signal;	    /* that asks for a dump; 0: none */
 	unsigned profiles;  /* PROFILE_* bits */

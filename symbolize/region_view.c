@@ -131,6 +131,18 @@ find_table(const struct region_view *view, const char *name)
 	return NULL;
 }
 
+int
+region_view_table(const struct region_view *view, const char *name, void *to,
+		  size_t stride_bytes)
+{
+	const struct region_table *table = find_table(view, name);
+
+	if (!table || table->stride_bytes != stride_bytes ||
+	    table->capacity < 1)
+		return -EPROTO;
+	return read_object(view, table->offset_bytes, to, stride_bytes);
+}
+
 static int
 open_pagemap(const struct region_view *view)
 {

@@ -29,6 +29,10 @@ struct region_view {
  */
 int region_view_open(struct region_view *view, pid_t pid);
 
+/* Copies a table's first entry. 0; -EPROTO if there is none of that size. */
+int region_view_table(const struct region_view *view, const char *name,
+		      void *to, size_t stride_bytes);
+
 /*
  * Calls visit for each bucket. 0; -EPROTO if the links make no sense; -EFAULT
  * or -ESRCH if the process ended.

@@ -4,6 +4,7 @@
  */
 #include "view.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -13,51 +14,54 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "command.h"
 #include "memory.h"
 #include "profile_check.h"
 #include "utf8.h"
 
 enum {
-	OPT_SAMPLE_TYPE = OPT_OWN,
+	OPT_SAMPLE_TYPE = OPT_VIEW,
 	OPT_TYPE_FIRST, /* of heap_types[], one after the other */
 	OPT_TYPE_LAST = OPT_TYPE_FIRST + 3,
 	OPT_FOCUS,
 	OPT_IGNORE,
+	OPT_FULL_NAMES,
 	OPT_NODE_COUNT,
 	OPT_CUM,
 	OPT_FLAT,
 	OPT_JSON,
-	OPT_FULL_NAMES,
-	OPT_DIFF,
-	OPT_OUTPUT,
-};
-
-static const struct option long_options[] = {
-	OPTIONS_SYMBOLIZER,
-	{ "sample_index", required_argument, NULL, OPT_SAMPLE_TYPE },
-	{ "alloc_objects", no_argument, NULL, OPT_TYPE_FIRST },
-	{ "alloc_space", no_argument, NULL, OPT_TYPE_FIRST + 1 },
-	{ "inuse_objects", no_argument, NULL, OPT_TYPE_FIRST + 2 },
-	{ "inuse_space", no_argument, NULL, OPT_TYPE_LAST },
-	{ "focus", required_argument, NULL, OPT_FOCUS },
-	{ "ignore", required_argument, NULL, OPT_IGNORE },
-	{ "nodecount", required_argument, NULL, OPT_NODE_COUNT },
-	{ "cum", no_argument, NULL, OPT_CUM },
-	{ "flat", no_argument, NULL, OPT_FLAT },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "full-names", no_argument, NULL, OPT_FULL_NAMES },
-	{ "diff", no_argument, NULL, OPT_DIFF },
-	{ "o", required_argument, NULL, OPT_OUTPUT },
-	{ "output", required_argument, NULL, OPT_OUTPUT },
-	{ NULL, 0, NULL, 0 },
 };
 
 static const char *const heap_types[] = {
-	"alloc_objects",
-	"alloc_space",
-	"inuse_objects",
 	"inuse_space",
+	"inuse_objects",
+	"alloc_space",
+	"alloc_objects",
+};
+
+const struct option_row view_options[] = {
+	{ OPT_TYPE_FIRST, "inuse_space", NULL, "bytes in use" },
+	{ OPT_TYPE_FIRST + 1, "inuse_objects", NULL, "blocks in use" },
+	{ OPT_TYPE_FIRST + 2, "alloc_space", NULL,
+	  "bytes allocated since the start" },
+	{ OPT_TYPE_LAST, "alloc_objects", NULL,
+	  "blocks allocated since the start" },
+	{ OPT_SAMPLE_TYPE, "sample_index", "TYPE", "any other sample type" },
+	{ OPT_FOCUS, "focus", "REGEX",
+	  "only stacks with such a function or file" },
+	{ OPT_IGNORE, "ignore", "REGEX",
+	  "no stacks with such a function or file" },
+	{ OPT_FULL_NAMES, "full-names", NULL,
+	  "C++ names with arguments and parameters" },
+	{ .name = NULL },
+};
+
+const struct option_row view_table_options[] = {
+	{ OPT_NODE_COUNT, "nodecount", "N",
+	  "at most N functions (80; 0: all)" },
+	{ OPT_FLAT, "flat", NULL, "order by what functions hold themselves" },
+	{ OPT_CUM, "cum", NULL, "order by what they and their callees hold" },
+	{ OPT_JSON, "json", NULL, "JSON, for programs" },
+	{ .name = NULL },
 };
 
 void
@@ -66,97 +70,73 @@ view_init(struct view *view)
 	*view = (struct view){ .node_count = VIEW_NODE_COUNT };
 }
 
-static int
-compile(const char *option, const char *text, regex_t *pattern,
-	const regex_t **used)
+const char *
+view_regex(const char *text, regex_t *pattern)
 {
+	static char accepted[160];
 	char why[128];
-	if (*used)
-		return command_misused("--%s given twice", option);
 	int code = regcomp(pattern, text, REG_EXTENDED | REG_NOSUB);
-	if (!code) {
-		*used = pattern;
-		return COMMAND_OK;
-	}
+	if (!code)
+		return NULL;
 	regerror(code, pattern, why, sizeof(why));
-	return command_misused("--%s '%s': %s", option, text, why);
+	snprintf(accepted, sizeof(accepted), "a regular expression (%s)", why);
+	return accepted;
 }
 
-static int
+static const char *
+compile(const char *text, regex_t *pattern, const regex_t **used)
+{
+	if (*used)
+		return "one regular expression (a|b is either)";
+	const char *accepted = view_regex(text, pattern);
+	if (!accepted)
+		*used = pattern;
+	return accepted;
+}
+
+static const char *
 set_node_count(struct view *view, const char *text)
 {
 	char *end;
 	errno = 0;
 	unsigned long count = strtoul(text, &end, 10);
-	if (errno || end == text || *end || *text == '-')
-		return command_misused("--nodecount '%s': a number of "
-				       "functions is wanted, 0 for all",
-				       text);
+	if (errno || *end || !isdigit((unsigned char)*text))
+		return "a number of functions, 0 for all";
 	view->node_count = count;
-	return COMMAND_OK;
+	return NULL;
 }
 
-static int
-set_page_option(struct view *view, int option, char **argv)
+const char *
+view_set(void *context, int key, const char *value)
 {
-	if (!view->takes_page_options)
-		return command_misused("%s: unknown option '%s'", argv[0],
-				       option == OPT_DIFF ? "--diff" : "-o");
-	if (option == OPT_DIFF)
-		view->diff = true;
-	else
-		view->out = optarg;
-	return COMMAND_OK;
-}
-
-static int
-set_option(struct view *view, int option, char **argv)
-{
-	if (options_symbolizer(option, &view->symbolizer))
-		return COMMAND_OK;
-	if (option >= OPT_TYPE_FIRST && option <= OPT_TYPE_LAST) {
-		view->sample_type = heap_types[option - OPT_TYPE_FIRST];
-		return COMMAND_OK;
-	}
-	switch (option) {
+	struct view *view = context;
+	const char *accepted;
+	if (options_set_symbolizer(&view->symbolizer, key, value, &accepted))
+		return accepted;
+	if (key >= OPT_TYPE_FIRST && key <= OPT_TYPE_LAST)
+		view->sample_type = heap_types[key - OPT_TYPE_FIRST];
+	switch (key) {
 	case OPT_SAMPLE_TYPE:
-		view->sample_type = optarg;
-		return COMMAND_OK;
+		view->sample_type = value;
+		break;
 	case OPT_FOCUS:
-		return compile("focus", optarg, &view->focus,
-			       &view->filter.focus);
+		return compile(value, &view->focus, &view->filter.focus);
 	case OPT_IGNORE:
-		return compile("ignore", optarg, &view->ignore,
-			       &view->filter.ignore);
-	case OPT_NODE_COUNT:
-		return set_node_count(view, optarg);
-	case OPT_CUM:
-	case OPT_FLAT:
-		view->by_cum = option == OPT_CUM;
-		return COMMAND_OK;
-	case OPT_JSON:
-		view->json = true;
-		return COMMAND_OK;
+		return compile(value, &view->ignore, &view->filter.ignore);
 	case OPT_FULL_NAMES:
 		view->filter.full_names = true;
-		return COMMAND_OK;
-	case OPT_DIFF:
-	case OPT_OUTPUT:
-		return set_page_option(view, option, argv);
-	default:
-		return options_misused(option, argv);
+		break;
+	case OPT_NODE_COUNT:
+		return set_node_count(view, value);
+	case OPT_CUM:
+	case OPT_FLAT:
+		view->by_cum = key == OPT_CUM;
+		break;
+	case OPT_JSON:
+		view->json = true;
+		break;
 	}
-}
-
-int
-view_parse(struct view *view, int argc, char **argv)
-{
-	int status = COMMAND_OK, option;
-	opterr = 0;
-	while (!status && (option = getopt_long_only(argc, argv, ":",
-						     long_options, NULL)) != -1)
-		status = set_option(view, option, argv);
-	return status;
+	return NULL;
 }
 
 void

@@ -16,9 +16,6 @@ struct view {
 	size_t node_count;	 /* 0: all */
 	bool by_cum;
 	bool json;
-	bool diff;	 /* --diff; only if takes_page_options */
-	const char *out; /* -o; only if takes_page_options */
-	bool takes_page_options;
 	bool lost;   /* set by view_read(): a file could not be read */
 	bool colour; /* set by view_output_begin() */
 	int pager_pid;
@@ -26,24 +23,20 @@ struct view {
 
 #define VIEW_NODE_COUNT 80 /* as go tool pprof */
 
-#define OPTIONS_VIEW_HELP \
-	"  --inuse_space --inuse_objects --alloc_space --alloc_objects\n" \
-	"  --sample_index TYPE: any other\n" \
-	"  --focus REGEX     only stacks with such a function or file\n" \
-	"  --ignore REGEX    no stacks with such a function or file\n" \
-	"  --nodecount N     at most N functions (default 80; 0: all)\n" \
-	"  --cum             order by what functions and their callees " \
-	"hold\n" \
-	"  --json            for programs\n" \
-	"  --full-names      C++ names with arguments and parameters\n"
+/* Which samples, and how they are named; and how a table is made of them. */
+extern const struct option_row view_options[];
+extern const struct option_row view_table_options[];
 
 void view_init(struct view *view);
 
+/* Takes those options, and options_symbolizer, into a struct view. */
+options_set view_set;
+
 /*
- * Handles the options; optind is the first word after them then. COMMAND_OK,
- * or COMMAND_USAGE after the reason was said.
+ * Compiles a POSIX extended regular expression: NULL, or what is accepted in
+ * its place, for an options_set.
  */
-int view_parse(struct view *view, int argc, char **argv);
+const char *view_regex(const char *text, regex_t *pattern);
 
 /*
  * Reads a profile and gives its addresses names where they have none. No text

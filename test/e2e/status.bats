@@ -217,7 +217,7 @@ os.waitpid(child, 0)'
 
 @test "errors are one line" {
 	run --separate-stderr "$heapagent" status
-	says_one_line 2 "one process number"
+	says_one_line 2 "arguments" PID
 	run --separate-stderr "$heapagent" status x
 	says_one_line 2 "'x'"
 	run --separate-stderr "$heapagent" status --yaml 1

@@ -184,6 +184,16 @@ quiet_says_nothing(void **state)
 	close(error);
 }
 
+static void
+one_by_name(void **state)
+{
+	(void)state;
+	assert_null(config_set("DEPTH", "77"));
+	assert_int_equal(config.depth_frames, 77);
+	assert_string_equal(config_set("DEPTH", "0"), "1 to 512 frames");
+	assert_int_equal(config.depth_frames, 77);
+}
+
 int
 main(void)
 {
@@ -193,6 +203,7 @@ main(void)
 		cmocka_unit_test(signals),
 		cmocka_unit_test(others),
 		cmocka_unit_test(quiet_says_nothing),
+		cmocka_unit_test(one_by_name),
 	};
 
 	return CHECK_RUN(tests);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * output_name.c - what a command calls the profile that it makes of another.
+ * output.c - the files that commands make of profiles; see output.h.
  */
-#include "output_name.h"
+#include "output.h"
 
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "command.h"
 #include "memory.h"
 
 static int
@@ -41,4 +44,19 @@ output_name(const char *input, const char *out, const char *ending)
 		return memory_format("%s/%.*s%s", out, stem_bytes(base), base,
 				     ending);
 	return memory_format("%.*s%s", stem_bytes(input), input, ending);
+}
+
+int
+output_profile(const struct profile *profile, const char *out,
+	       const char *ending, const char *what)
+{
+	struct reason reason;
+	char *name = output_name(profile->path, out, ending);
+	int status = COMMAND_OK;
+	if (profile_write(profile, name, &reason))
+		status = command_fail("%s: %s", name, reason.text);
+	else if (strcmp(name, "-"))
+		printf("%s: %s\n", name, what);
+	free(name);
+	return status;
 }
