@@ -42,8 +42,6 @@ utf8_make_printable(char *text)
 		/* U+0080 to U+009F: an old terminal takes them for escapes. */
 		if (c[0] == 0xc2 && c[1] < 0xa0)
 			c[0] = c[1] = '?';
-		else if (*c == '\n' || *c == '\t' || *c == '\r')
-			*c = ' ';
 		else if (*c < ' ' || *c == 127)
 			*c = '?';
 	}

@@ -14,8 +14,8 @@ size_t utf8_character_bytes(const char *text);
 void utf8_repair(char *text);
 
 /*
- * The same, and what a terminal would obey: control characters, C1's too,
- * become '?'; tabs and ends of lines become spaces.
+ * The same, and what a terminal would obey: control characters, ends of lines
+ * and those of C1 among them, become '?'.
  */
 void utf8_make_printable(char *text);
 
