@@ -159,7 +159,7 @@ dwo_of() {
 	profile s.pb.gz "$PWD/stripped"
 	one 0 $SMALL "$HEAPAGENT" symbolize --sysroot root p.pb.gz
 	one 0 $SMALL "$HEAPAGENT" symbolize --debug-dir tree s.pb.gz
-	one 0 $SMALL "$HEAPAGENT" symbolize --perf-map map --sysroot root p.pb.gz
+	one 2 $SMALL "$HEAPAGENT" symbolize --perf-map map p.pb.gz
 	one 0 $SMALL "$HEAPAGENT" symbolize --sysroot loop p.pb.gz
 }
 
