@@ -28,6 +28,7 @@
 #include "span.h"
 #include "stacks.h"
 #include "sys.h"
+#include "threads.h"
 #include "tracker.h"
 #include "trigger.h"
 #include "unwind.h"
@@ -139,6 +140,8 @@ make_tables(void)
 		error = stacks_init();
 	if (error == 0)
 		error = live_init();
+	if (error == 0)
+		error = threads_waits_init();
 	return error;
 }
 

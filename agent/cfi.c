@@ -142,7 +142,6 @@ read_fde(struct cfi_program *run)
 	struct dwarf_reader *in = &run->fde;
 	uintptr_t at = (uintptr_t)in->p;
 	uint32_t distance = dwarf_u32(in);
-	uint64_t size;
 
 	if (in->failed || distance == 0)
 		return false;
@@ -151,8 +150,9 @@ read_fde(struct cfi_program *run)
 	if (run->cie.failed)
 		return false;
 	run->first = dwarf_pointer(in, run->encoding, run->data);
-	size = dwarf_pointer(in, run->encoding & DW_EH_PE_format_mask, 0);
-	if (in->failed || run->pc - run->first >= size)
+	run->size_bytes =
+		dwarf_pointer(in, run->encoding & DW_EH_PE_format_mask, 0);
+	if (in->failed || run->pc - run->first >= run->size_bytes)
 		return false;
 	if (run->augmented)
 		dwarf_skip(in, dwarf_uleb(in));
@@ -382,9 +382,14 @@ cfi_row(const struct cfi_section *section, uintptr_t pc, void *memory)
 }
 
 bool
-cfi_begins(const struct cfi_section *section, uintptr_t pc, void *memory)
+cfi_function(const struct cfi_section *section, uintptr_t pc, void *memory,
+	     struct cfi_function *function)
 {
 	struct cfi_program *run = memory;
 
-	return open_fde(run, section, pc) && run->first == pc;
+	if (!open_fde(run, section, pc))
+		return false;
+	function->first = run->first;
+	function->end = run->first + run->size_bytes;
+	return true;
 }

@@ -31,7 +31,16 @@ struct cfi_section {
  */
 uint64_t cfi_row(const struct cfi_section *section, uintptr_t pc, void *memory);
 
-/* True if CFI has a function that begins at pc. Memory as above. [any] */
-bool cfi_begins(const struct cfi_section *section, uintptr_t pc, void *memory);
+/*
+ * The code that CFI describes together with pc: a function, or the part of one
+ * that the compiler has put elsewhere. False if there is none. Memory as above.
+ * [any]
+ */
+struct cfi_function {
+	uintptr_t first; /* [first, end) */
+	uintptr_t end;
+};
+bool cfi_function(const struct cfi_section *section, uintptr_t pc, void *memory,
+		  struct cfi_function *function);
 
 #endif

@@ -61,9 +61,10 @@ struct cfi_program {
 	struct dwarf_reader in;	 /* the instructions to come */
 	struct dwarf_reader fde; /* cfi.c's place in each entry */
 	struct dwarf_reader cie;
-	uintptr_t pc;	    /* the row is wanted of this place */
-	uintptr_t location; /* the instructions have come to this one */
-	uintptr_t first;    /* where the FDE's code starts */
+	uintptr_t pc;	     /* the row is wanted of this place */
+	uintptr_t location;  /* the instructions have come to this one */
+	uintptr_t first;     /* where the FDE's code starts */
+	uint64_t size_bytes; /* of that code */
 	uint64_t code_align;
 	int64_t data_align;
 	const unsigned char *start; /* of the readable memory */

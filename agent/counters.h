@@ -32,7 +32,10 @@
 	X(threads_by_syscall_file, "threads read without stopping them") \
 	X(threads_unanswered, "threads that gave no stack in time") \
 	X(samples_dropped_small_stack, \
-	  "an alternate stack with no room left to walk it")
+	  "an alternate stack with no room left to walk it") \
+	X(waits_dropped, "threads whose wait the next dump will not know of") \
+	X(threads_uncertain, \
+	  "threads read without stopping them, in part: [uncertain]")
 
 enum counter {
 #define COUNTER_ENUM(name, text) COUNTER_##name,

@@ -50,7 +50,6 @@ static struct {
 /* What one dump has captured. */
 struct capture {
 	struct threads threads;
-	struct thread_groups groups;
 	struct heap_rows rows;
 	struct dump_moment moment;
 };
@@ -187,15 +186,21 @@ create_first_file(void)
 static void
 capture_origin(struct capture *capture, const struct dump_origin *origin)
 {
-	for (unsigned i = 0; i < capture->threads.count; i++) {
-		struct thread_record *record = &capture->threads.records[i];
+	struct threads *threads = &capture->threads;
+	struct thread_record *first = threads->records;
+
+	for (unsigned i = 0; i < threads->count; i++) {
+		struct thread_record *record = &threads->records[i];
 
 		if (record->tid != origin->tid)
 			continue;
-		threads_walk(&capture->threads, record, &origin->registers,
+		/* Such a profile begins with the thread it was asked of. */
+		record->tid = first->tid;
+		first->tid = origin->tid;
+		threads_walk(threads, first, &origin->registers,
 			     origin->thread_pointer);
-		threads_describe(&capture->threads, record);
-		record->state = "running";
+		threads_describe_running(threads, first);
+		break;
 	}
 }
 
@@ -236,6 +241,7 @@ capture_other_threads(struct capture *capture, const struct dump_host *host)
 		threads_capture(&capture->threads);
 	threads_describe_rest(&capture->threads);
 	threads_give_up(&capture->threads);
+	threads_waits_recall(&capture->threads);
 }
 
 /* All that is captured, and in the middle of it the release of the origin. */
@@ -249,8 +255,7 @@ capture_all(struct capture *capture, const struct dump_origin *origin,
 		(stacks_bucket_count() + ROWS_SPARE) * sizeof(struct heap_row);
 	int error = arena_open(
 		&dump.captured,
-		rows_bytes + threads_arena_bytes(count, config.depth_frames) +
-			2 * thread_groups_arena_bytes(count));
+		rows_bytes + threads_arena_bytes(count, config.depth_frames));
 
 	dump.needs_origin = false;
 	if (error == 0)
@@ -261,11 +266,9 @@ capture_all(struct capture *capture, const struct dump_origin *origin,
 	if (error == 0)
 		error = create_first_file();
 	host->released(error);
-	if (error != 0 || !threads)
-		return error;
-	capture_other_threads(capture, host);
-	return thread_groups_make(&capture->groups, &dump.captured,
-				  &capture->threads);
+	if (error == 0 && threads)
+		capture_other_threads(capture, host);
+	return error;
 }
 
 static void
@@ -275,7 +278,7 @@ write_fields(struct pprof *pprof, const struct kind *kind,
 	uint64_t rate_bytes = region_header()->rate_bytes;
 
 	if (kind->default_type == NULL)
-		thread_profile_write(pprof, &capture->groups);
+		thread_profile_write(pprof, &capture->threads);
 	else
 		heap_profile_write(pprof, &capture->rows, kind->default_type,
 				   rate_bytes);
@@ -290,7 +293,8 @@ write_text(const struct kind *kind, const struct capture *capture)
 {
 	const struct dump_text text = {
 		.kind = kind->name,
-		.groups = kind->default_type == NULL ? &capture->groups : NULL,
+		.threads =
+			kind->default_type == NULL ? &capture->threads : NULL,
 		.rows = kind->default_type == NULL ? NULL : &capture->rows,
 		.moment = &capture->moment,
 		.pid = dump.pid,
@@ -337,7 +341,7 @@ write_file(const struct kind *kind, const struct capture *capture,
 static int
 write_all(struct capture *capture)
 {
-	size_t frames = MAX(thread_groups_frames(&capture->groups),
+	size_t frames = MAX(thread_profile_frames(&capture->threads),
 			    capture->rows.frame_count);
 	int first_error = arena_open(&dump.encoding, pprof_arena_bytes(frames) +
 							     ENCODER_BYTES +

@@ -17,7 +17,6 @@
 #include "dump_child.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -28,6 +27,7 @@
 #include "arch/x86_64_child.h"
 #include "atomics.h"
 #include "compiler.h"
+#include "resume.h"
 #include "sys.h"
 
 #define PAGE_BYTES ((size_t)4096)
@@ -83,6 +83,8 @@ static struct {
 	void (*faulted)(void);
 	/* Written by the helper before it ends, read after that. */
 	int error;
+	/* Written and read by the child. */
+	bool handled;
 	/* Of the thread that started a child which lingers. */
 	int lingering_pid;
 } child;
@@ -123,7 +125,7 @@ bool
 dump_child_wait_gone(uint64_t timeout_ns)
 {
 	/* In slices, so that a wake that was missed costs one of them. */
-	const struct timespec slice = { 0, 10 * 1000000 };
+	const uint64_t slice_ns = 10 * 1000000;
 	uint64_t begin_ns;
 
 	/* Not even the clock's system call if there is nothing to wait for:
@@ -139,7 +141,7 @@ dump_child_wait_gone(uint64_t timeout_ns)
 		if (sys_clock_ns(CLOCK_MONOTONIC) - begin_ns > timeout_ns)
 			return false;
 		/* Not FUTEX_PRIVATE: the kernel's own wake is a shared one. */
-		(void)sys_call4(SYS_futex, &child.tid, FUTEX_WAIT, tid, &slice);
+		sys_futex_wait(&child.tid, (uint32_t)tid, slice_ns, 0);
 	}
 }
 
@@ -198,6 +200,40 @@ catch_faults(void)
 			sizeof(unblocked));
 }
 
+/* Runs in the child. */
+static void
+handle_nothing(int signal)
+{
+	(void)signal;
+	child.handled = true;
+}
+
+/*
+ * A child of clone() inherits what the kernel keeps of the call that its
+ * parent's handler interrupted (resume.h). The return from a handler of its own
+ * makes the kernel forget that: true if there was one.
+ */
+static bool
+forget_call(void)
+{
+	const int nr = SIGURG;
+	const uint64_t set = UINT64_C(1) << (nr - 1);
+	const struct kernel_sigaction action = {
+		.handler = handle_nothing,
+		.flags = KERNEL_SA_RESTORER,
+		.restorer = arch_sigreturn,
+	};
+
+	child.handled = false;
+	(void)sys_call4(SYS_rt_sigaction, nr, &action, NULL, sizeof(set));
+	(void)sys_call2(SYS_kill, sys_getpid(), nr);
+	(void)sys_call4(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL,
+			sizeof(set));
+	/* The handler runs before the call above returns. */
+	signal_fence();
+	return child.handled;
+}
+
 static void
 close_descriptors(void)
 {
@@ -215,6 +251,8 @@ child_main(void)
 	char *stack = area + DUMP_STACK_AT;
 
 	catch_faults();
+	if (forget_call())
+		resume_probe();
 	close_descriptors();
 	(void)sys_call5(SYS_prctl, PR_SET_NAME, "heapagent-dump", 0, 0, 0);
 	(void)sys_call4(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, NULL);

@@ -103,7 +103,7 @@ dump_text_write(const struct dump_text *dump, struct arena *arena, int fd)
 		heap_profile_text_write(profile, dump->rows,
 					region_header()->rate_bytes);
 	else
-		thread_profile_text_write(profile, dump->groups);
+		thread_profile_text_write(profile, dump->threads);
 	put_comments(out, dump);
 	text_profile_build_ids(profile);
 	/* Each is the line that its readers know; none knows both. */

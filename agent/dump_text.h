@@ -15,7 +15,7 @@
 struct dump_text {
 	const char *kind; /* "heap", for the comments */
 	/* One of the two: */
-	const struct thread_groups *groups;
+	const struct threads *threads;
 	const struct heap_rows *rows;
 	const struct dump_moment *moment;
 	int pid; /* the profiled process */

@@ -13,6 +13,7 @@
 #ifndef HEAPAGENT_FRAME_H
 #define HEAPAGENT_FRAME_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define FRAME_OFFSET_BITS 48
@@ -26,6 +27,22 @@
  * place of the caller that was not found.
  */
 #define FRAME_TRUNCATED UINT64_C(1)
+
+/*
+ * The same where the stack of a thread was read without stopping it, and what
+ * leads on is in a register that only the stopped thread would tell.
+ */
+#define FRAME_UNCERTAIN UINT64_C(2)
+#define FRAME_PSEUDO_LAST FRAME_UNCERTAIN
+
+/* What a profile calls a frame that is no place in code; NULL: it is one. */
+static inline const char *
+frame_pseudo_name(uint64_t frame)
+{
+	return frame == FRAME_TRUNCATED	  ? "[truncated]"
+	       : frame == FRAME_UNCERTAIN ? "[uncertain]"
+					  : NULL;
+}
 
 static inline uint64_t
 frame_make(unsigned module, uint64_t offset)

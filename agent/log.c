@@ -130,8 +130,11 @@ static bool
 takes_a_line(void)
 {
 	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
+	struct timespec now = { 0, 0 };
 
-	return sys_call3(SYS_poll, &fd, 1, 0) == 1 && fd.revents == POLLOUT;
+	/* Not poll, see resume.h. */
+	return sys_call5(SYS_ppoll, &fd, 1, &now, NULL, 0) == 1 &&
+	       fd.revents == POLLOUT;
 }
 
 static void

@@ -32,9 +32,6 @@
 #define SOURCES (MODULES_MAX + 1)
 #define MODULE_EXECUTABLE 1
 
-/* The only function there is; all others are found from addresses. */
-#define FUNCTION_TRUNCATED 1
-
 struct location {
 	uint64_t frame;
 	struct location *next; /* with the same head */
@@ -271,16 +268,20 @@ pprof_comment(struct pprof *pprof, const char *text)
 	wire_number(&pprof->wire, PROFILE_COMMENT, intern(pprof, text, false));
 }
 
-/* Stands for the callers that were not found: a name without an address. */
+/*
+ * Stands for the callers that were not found: a name without an address. The
+ * function has the number of the pseudo frame; all others are found from
+ * addresses.
+ */
 static void
-put_truncated(struct pprof *pprof, uint64_t id)
+put_pseudo(struct pprof *pprof, uint64_t id, uint64_t frame)
 {
 	struct wire *wire = &pprof->wire;
-	uint64_t name = intern(pprof, "[truncated]", true);
+	uint64_t name = intern(pprof, frame_pseudo_name(frame), true);
 	size_t start = wire_begin(wire, PROFILE_FUNCTION);
 	size_t line;
 
-	wire_number(wire, FUNCTION_ID, FUNCTION_TRUNCATED);
+	wire_number(wire, FUNCTION_ID, frame);
 	wire_number(wire, FUNCTION_NAME, name);
 	wire_number(wire, FUNCTION_SYSTEM_NAME, name);
 	wire_end(wire, start);
@@ -289,7 +290,7 @@ put_truncated(struct pprof *pprof, uint64_t id)
 	wire_number(wire, LOCATION_ID, id);
 	wire_number(wire, LOCATION_MAPPING_ID, mapping_id(pprof, SOURCE_AGENT));
 	line = wire_begin(wire, LOCATION_LINE);
-	wire_number(wire, LINE_FUNCTION_ID, FUNCTION_TRUNCATED);
+	wire_number(wire, LINE_FUNCTION_ID, frame);
 	wire_end(wire, line);
 	wire_end(wire, start);
 }
@@ -311,8 +312,8 @@ put_location(struct pprof *pprof, uint64_t id, uint64_t frame)
 	uint64_t address = frame_offset(frame);
 	size_t start;
 
-	if (frame == FRAME_TRUNCATED) {
-		put_truncated(pprof, id);
+	if (frame_pseudo_name(frame) != NULL) {
+		put_pseudo(pprof, id, frame);
 		return;
 	}
 	/* A number that was never given out is no module's. */

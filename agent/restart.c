@@ -2,11 +2,6 @@
 /*
  * restart.c - which calls, and how they are found in a signal's context.
  *
- * The context has no number of the system call (rax holds the result), so it
- * is read from the code: the instruction before the context's is `syscall`,
- * and shortly before it stands `mov $nr, %eax` (or `xor %eax, %eax`), as the
- * compiler writes it for every wrapper of libc. Elsewhere nothing is changed.
- *
  * If a signal of the host is pending, it may be what ended the call, and its
  * handler is still to run: then EINTR is the right answer. One that arrives
  * between that look and the end of our handler acts as if it had arrived just
@@ -24,7 +19,9 @@
 #include <time.h>
 
 #include "arch/x86_64_context.h"
+#include "call_number.h"
 #include "compiler.h"
+#include "resume.h"
 #include "sys.h"
 
 #ifndef SYS_epoll_pwait2
@@ -36,10 +33,16 @@
 /* io_uring_enter(2): the last arguments describe a time-out. */
 #define URING_EXT_ARG 8
 
+#define NS_PER_S UINT64_C(1000000000)
+/* From some 292 years on nanoseconds do not fit; it does not matter then. */
+#define SECONDS_MAX (UINT64_MAX / 2 / NS_PER_S)
+
 enum form {
-	FORM_ALWAYS,   /* no time-out, or one that the kernel counts down */
+	FORM_ALWAYS,   /* no time-out */
+	FORM_SOCKET,   /* that of a socket, which is no argument */
 	FORM_NEGATIVE, /* argument `timeout`: milliseconds, negative: none */
 	FORM_POINTER,  /* argument `timeout`: a pointer, NULL: none */
+	FORM_WRITTEN,  /* the same; what remains is written there */
 	FORM_SLEEP, /* clock_nanosleep, nanosleep: `timeout` is the request */
 	FORM_FUTEX,
 	FORM_URING,
@@ -56,10 +59,9 @@ static const struct call calls[] = {
 	{ SYS_pause, FORM_ALWAYS, 0, false },
 	{ SYS_rt_sigsuspend, FORM_ALWAYS, 0, false },
 	{ SYS_poll, FORM_NEGATIVE, 2, false },
-	/* These write back what remains of their time-out. */
-	{ SYS_ppoll, FORM_ALWAYS, 0, false },
-	{ SYS_select, FORM_ALWAYS, 0, false },
-	{ SYS_pselect6, FORM_ALWAYS, 0, false },
+	{ SYS_ppoll, FORM_WRITTEN, 2, false },
+	{ SYS_select, FORM_WRITTEN, 4, false },
+	{ SYS_pselect6, FORM_WRITTEN, 4, false },
 	{ SYS_epoll_wait, FORM_NEGATIVE, 3, true },
 	{ SYS_epoll_pwait, FORM_NEGATIVE, 3, true },
 	{ SYS_epoll_pwait2, FORM_POINTER, 3, true },
@@ -78,15 +80,19 @@ static const struct call calls[] = {
 	 * Of a socket with SO_RCVTIMEO or SO_SNDTIMEO (the kernel restarts
 	 * the others). The time-out begins anew.
 	 */
-	{ SYS_read, FORM_ALWAYS, 0, true },
-	{ SYS_readv, FORM_ALWAYS, 0, true },
-	{ SYS_accept, FORM_ALWAYS, 0, true },
-	{ SYS_accept4, FORM_ALWAYS, 0, true },
-	{ SYS_connect, FORM_ALWAYS, 0, true },
-	{ SYS_recvfrom, FORM_ALWAYS, 0, true },
-	{ SYS_recvmsg, FORM_ALWAYS, 0, true },
-	{ SYS_sendto, FORM_ALWAYS, 0, true },
-	{ SYS_sendmsg, FORM_ALWAYS, 0, true },
+	{ SYS_read, FORM_SOCKET, 0, true },
+	{ SYS_readv, FORM_SOCKET, 0, true },
+	{ SYS_write, FORM_SOCKET, 0, true },
+	{ SYS_writev, FORM_SOCKET, 0, true },
+	{ SYS_accept, FORM_SOCKET, 0, true },
+	{ SYS_accept4, FORM_SOCKET, 0, true },
+	{ SYS_connect, FORM_SOCKET, 0, true },
+	{ SYS_recvfrom, FORM_SOCKET, 0, true },
+	{ SYS_recvmsg, FORM_SOCKET, 0, true },
+	{ SYS_sendto, FORM_SOCKET, 0, true },
+	{ SYS_sendmsg, FORM_SOCKET, 0, true },
+	{ SYS_recvmmsg, FORM_SOCKET, 0, true },
+	{ SYS_sendmmsg, FORM_SOCKET, 0, true },
 };
 
 static const struct call *
@@ -96,6 +102,12 @@ find(long nr)
 		if (calls[i].nr == nr)
 			return &calls[i];
 	return NULL;
+}
+
+static bool
+is_known(long nr)
+{
+	return find(nr) != NULL;
 }
 
 bool
@@ -142,11 +154,17 @@ restart_how(long nr, const uint64_t *arguments)
 	switch ((enum form)call->form) {
 	case FORM_ALWAYS:
 		break;
+	case FORM_SOCKET:
+		return RESTART_ANEW;
 	case FORM_NEGATIVE:
 		endless = (int)arguments[call->timeout] < 0;
 		break;
 	case FORM_POINTER:
 		endless = arguments[call->timeout] == 0;
+		break;
+	case FORM_WRITTEN:
+		if (arguments[call->timeout] != 0)
+			return RESTART_LESS;
 		break;
 	case FORM_SLEEP:
 		return how_sleep(call, arguments);
@@ -157,41 +175,6 @@ restart_how(long nr, const uint64_t *arguments)
 		break;
 	}
 	return endless ? RESTART_AS_IS : RESTART_NEVER;
-}
-
-/* How far before the `syscall` its number is looked for: libc's epoll_pwait
- * has one instruction of 4 bytes between. */
-#define CODE_BYTES 16
-#define MOV_IMM32_EAX 0xb8
-#define MOV_BYTES 5
-#define XOR_EAX_EAX_0 0x31
-#define XOR_EAX_EAX_1 0xc0
-
-/* The number of the call that ends at ip, or -1. */
-static long
-call_number(uintptr_t ip)
-{
-	unsigned char code[CODE_BYTES];
-	uintptr_t begin = ip - sizeof(code);
-
-	if (!sys_readable(begin) || !sys_readable(ip - 1))
-		return -1;
-	memcpy(code, (const void *)begin, sizeof(code));
-	if (code[CODE_BYTES - 2] != 0x0f || code[CODE_BYTES - 1] != 0x05)
-		return -1;
-	/* The nearest one; the number 0, read, is made by xor. */
-	for (int at = CODE_BYTES - ARCH_SYSCALL_BYTES - 2; at >= 0; at--) {
-		uint32_t nr = 0;
-
-		if (code[at] == XOR_EAX_EAX_0 && code[at + 1] == XOR_EAX_EAX_1)
-			return SYS_read;
-		if (at > CODE_BYTES - ARCH_SYSCALL_BYTES - MOV_BYTES)
-			continue;
-		memcpy(&nr, code + at + 1, sizeof(nr));
-		if (code[at] == MOV_IMM32_EAX && find((long)nr) != NULL)
-			return (long)nr;
-	}
-	return -1;
 }
 
 /* True if a handler of the host is about to run after ours. */
@@ -206,31 +189,116 @@ has_pending_signal(const ucontext_t *context)
 	return (pending & ~blocked) != 0;
 }
 
-bool
-restart_call(ucontext_t *context)
+long
+restart_number(long nr, uintptr_t ip, uintptr_t sp)
 {
-	struct arch_call call = arch_context_call(context);
-	enum restart how;
-	long nr;
+	long real =
+		nr == SYS_restart_syscall ? call_number(ip, sp, is_known) : nr;
 
-	if (call.result != -EINTR)
+	return real < 0 ? nr : real;
+}
+
+/*
+ * True if the kernel has remembered in the thread's restart block how the call
+ * goes on: these four always do where they end with EINTR.
+ */
+static bool
+is_remembered(long nr, const uint64_t *arguments)
+{
+	switch (nr) {
+	case SYS_poll:
+	case SYS_nanosleep:
+		return true;
+	case SYS_clock_nanosleep:
+		return (arguments[1] & TIMER_ABSTIME) == 0;
+	case SYS_futex: {
+		int operation = (int)arguments[1] & FUTEX_CMD_MASK;
+
+		return arguments[3] != 0 && (operation == FUTEX_WAIT ||
+					     operation == FUTEX_WAIT_BITSET);
+	}
+	default:
 		return false;
-	nr = call_number(call.ip);
-	if (nr < 0)
+	}
+}
+
+/*
+ * Takes the handler's own time off the remaining time that the kernel has
+ * written, in nanoseconds or, for select, microseconds. False if that memory
+ * cannot be written: then the kernel could not either.
+ */
+static bool
+take_off(long nr, uint64_t address, uint64_t spent_ns)
+{
+	uint64_t unit_ns = nr == SYS_select ? 1000 : 1;
+	uint64_t time[2], all_ns; /* seconds, and the rest */
+
+	if (!sys_readable(address) || !sys_readable(address + sizeof(time) - 1))
 		return false;
-	how = restart_how(nr, call.arguments);
-	if (how != RESTART_AS_IS && how != RESTART_REMAINING)
+	memcpy(time, (const void *)address, sizeof(time));
+	if (!sys_overwrite(address) ||
+	    !sys_overwrite(address + sizeof(time[0])))
 		return false;
-	if (has_pending_signal(context))
+	all_ns = time[0] * NS_PER_S + time[1] * unit_ns;
+	if (time[0] < SECONDS_MAX) {
+		all_ns -= MIN(all_ns, spent_ns);
+		time[0] = all_ns / NS_PER_S;
+		time[1] = all_ns % NS_PER_S / unit_ns;
+	}
+	memcpy((void *)address, time, sizeof(time));
+	return true;
+}
+
+/* Sets the context back so that the call is made again: whether it can be. */
+static bool
+set_back(ucontext_t *context, const struct arch_call *call, long nr,
+	 uint64_t begin_ns)
+{
+	enum restart how = restart_how(nr, call->arguments);
+	unsigned timeout = find(nr)->timeout;
+	uint64_t spent_ns;
+
+	if (how == RESTART_UNKNOWN || how == RESTART_NEVER ||
+	    has_pending_signal(context))
+		return false;
+	spent_ns = sys_clock_ns(CLOCK_MONOTONIC) - begin_ns;
+	if (how == RESTART_LESS &&
+	    !take_off(nr, call->arguments[timeout], spent_ns))
 		return false;
 	/* The kernel has written what remains where the caller wants it; the
 	 * call reads its request from there. */
 	if (how == RESTART_REMAINING) {
-		unsigned request = find(nr)->timeout;
+		uint64_t remaining = call->arguments[timeout + 1];
 
-		arch_context_set_argument(context, request,
-					  call.arguments[request + 1]);
+		if (!take_off(nr, remaining, spent_ns))
+			return false;
+		arch_context_set_argument(context, timeout, remaining);
 	}
 	arch_context_rerun(context, nr);
 	return true;
+}
+
+uint64_t
+restart_begin(ucontext_t *context)
+{
+	resume_tidy(context);
+	if (arch_context_call(context).result != -EINTR)
+		return 0;
+	return sys_clock_ns(CLOCK_MONOTONIC);
+}
+
+bool
+restart_call(ucontext_t *context, uint64_t begin_ns)
+{
+	struct arch_call call = arch_context_call(context);
+	long nr;
+
+	if (call.result != -EINTR)
+		return false;
+	nr = call_number(call.ip, call.sp, is_known);
+	if (nr < 0)
+		return false;
+	if (is_remembered(nr, call.arguments))
+		resume_call(context); /* returns if it cannot be done */
+	return set_back(context, &call, nr, begin_ns);
 }

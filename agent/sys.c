@@ -4,9 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "compiler.h"
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
 
 void *
 sys_map(size_t size_bytes)
@@ -112,13 +118,50 @@ sys_clock_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
 }
 
+static struct timespec
+timespec_of(uint64_t time_ns)
+{
+	return (struct timespec){ (time_t)(time_ns / 1000000000U),
+				  (long)(time_ns % 1000000000U) };
+}
+
 void
 sys_sleep_ns(uint64_t duration_ns)
 {
-	struct timespec ts = { (time_t)(duration_ns / 1000000000U),
-			       (long)(duration_ns % 1000000000U) };
+	struct timespec ts = timespec_of(duration_ns);
 
-	(void)sys_call2(SYS_nanosleep, &ts, NULL);
+	(void)sys_call5(SYS_ppoll, NULL, 0, &ts, NULL, 0);
+}
+
+/* False if the kernel has no such call, or a filter may be against it. */
+static bool
+futex_waitv(const void *word, uint32_t value, uint64_t timeout_ns,
+	    unsigned flags)
+{
+	struct futex_waitv wait = {
+		.val = value,
+		.uaddr = (uintptr_t)word,
+		.flags = FUTEX_32 | flags,
+	};
+	struct timespec until;
+	long r;
+
+	/* It is too new for many a filter, and the filter may end us. */
+	if (sys_call5(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) != 0)
+		return false;
+	until = timespec_of(sys_clock_ns(CLOCK_MONOTONIC) + timeout_ns);
+	r = sys_call5(SYS_futex_waitv, &wait, 1, 0, &until, CLOCK_MONOTONIC);
+	return r >= 0 || r == -EAGAIN || r == -ETIMEDOUT || r == -EINTR;
+}
+
+void
+sys_futex_wait(const void *word, uint32_t value, uint64_t timeout_ns,
+	       unsigned flags)
+{
+	const uint64_t slice_ns = 50000;
+
+	if (!futex_waitv(word, value, timeout_ns, flags))
+		sys_sleep_ns(MIN(timeout_ns, slice_ns));
 }
 
 void
@@ -155,4 +198,13 @@ sys_readable(uintptr_t address)
 	return address >= kernel_sigset_bytes &&
 	       sys_call4(SYS_rt_sigprocmask, how_invalid, address & ~7UL, NULL,
 			 kernel_sigset_bytes) != -EFAULT;
+}
+
+bool
+sys_overwrite(uintptr_t address)
+{
+	const size_t kernel_sigset_bytes = 8;
+
+	/* The kernel writes a signal set there. */
+	return sys_call2(SYS_rt_sigpending, address, kernel_sigset_bytes) == 0;
 }

@@ -60,7 +60,17 @@ pid_t sys_getpid(void);
 pid_t sys_gettid(void);
 /* Nanoseconds of the given clock (CLOCK_REALTIME, CLOCK_MONOTONIC). */
 uint64_t sys_clock_ns(clockid_t clock);
+/*
+ * These leave alone what the kernel keeps of a call that a signal interrupted
+ * (resume.h), as nanosleep and FUTEX_WAIT with a time-out do not.
+ */
 void sys_sleep_ns(uint64_t duration_ns);
+/*
+ * Sleeps while *word is value, at most timeout_ns; may wake without reason.
+ * flags: FUTEX_PRIVATE_FLAG or 0, as of the wake.
+ */
+void sys_futex_wait(const void *word, uint32_t value, uint64_t timeout_ns,
+		    unsigned flags);
 /* size_bytes of kernel randomness (falls back to the clock): no failure. */
 void sys_random(void *buffer, size_t size_bytes);
 
@@ -70,5 +80,8 @@ void sys_random(void *buffer, size_t size_bytes);
  * No descriptor and no signal is involved.
  */
 bool sys_readable(uintptr_t address);
+
+/* True if the 8 bytes at address can be written, which overwrites them. */
+bool sys_overwrite(uintptr_t address);
 
 #endif

@@ -85,6 +85,25 @@ put_digits(struct text *text, uint64_t number, unsigned base, unsigned least)
 }
 
 void
+text_put_quoted(struct text *text, const char *string)
+{
+	put(text, '"');
+	for (; *string != '\0'; string++) {
+		unsigned char c = (unsigned char)*string;
+
+		if (c < ' ' || c == 0x7f) {
+			text_put(text, "\\x");
+			put_digits(text, c, 16, 2);
+			continue;
+		}
+		if (c == '"' || c == '\\')
+			put(text, '\\');
+		put(text, *string);
+	}
+	put(text, '"');
+}
+
+void
 text_number(struct text *text, uint64_t number)
 {
 	put_digits(text, number, 10, 1);

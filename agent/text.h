@@ -29,6 +29,9 @@ int text_close(struct text *text);
 void text_put(struct text *text, const char *string);
 /* The same without control characters, which would end a line: each is '_'. */
 void text_put_clean(struct text *text, const char *string);
+/* In double quotes: a quote or backslash after a backslash, a control character
+ * as \xHH. */
+void text_put_quoted(struct text *text, const char *string);
 /* In decimal. */
 void text_number(struct text *text, uint64_t number);
 /* In hexadecimal, padded with zeros to so many digits, without "0x". */

@@ -25,7 +25,8 @@
 
 struct text_profile {
 	struct text *out;
-	bool truncated; /* a stack that is cut was met */
+	/* Those pseudo frames that were met; see frame.h. */
+	bool pseudo_met[FRAME_PSEUDO_LAST + 1];
 	uint64_t next_nowhere;
 	unsigned module_count;
 	/* Its bias, plus one, so that 0 says that no frame of it was met. */
@@ -70,8 +71,8 @@ text_profile_open(struct arena *arena, struct text *out)
 	if (profile == NULL)
 		return NULL;
 	profile->out = out;
-	/* The first page is that of what is truncated. */
-	profile->next_nowhere = NOWHERE + 2 * PAGE_BYTES;
+	/* The first pages are those of pseudo frames. */
+	profile->next_nowhere = NOWHERE + FRAME_PSEUDO_LAST * PAGE_BYTES;
 	/* Those that are found meanwhile are in no frame of this dump. */
 	profile->module_count = MIN(modules_count(), MODULES_MAX);
 	/* The first mapping is taken for the main program's. */
@@ -95,15 +96,21 @@ module_of(const struct text_profile *profile, uint64_t frame)
 	return number < profile->module_count ? number : FRAME_MODULE_NONE;
 }
 
+static uint64_t
+pseudo_page(uint64_t frame)
+{
+	return NOWHERE + (frame - 1) * PAGE_BYTES;
+}
+
 /* The address of the call. */
 static uint64_t
 address_of(struct text_profile *profile, uint64_t frame)
 {
 	unsigned number = module_of(profile, frame);
 
-	if (frame == FRAME_TRUNCATED) {
-		profile->truncated = true;
-		return NOWHERE;
+	if (frame_pseudo_name(frame) != NULL) {
+		profile->pseudo_met[frame] = true;
+		return pseudo_page(frame);
 	}
 	if (number == FRAME_MODULE_NONE)
 		return frame_offset(frame);
@@ -144,8 +151,9 @@ put_frame(struct text_profile *profile, uint64_t frame)
 		text_put_clean(out, slash == NULL ? path : slash + 1);
 		text_put(out, "+0x");
 		text_hex(out, frame_offset(frame), 1);
-	} else if (frame == FRAME_TRUNCATED) {
-		text_put(out, "\t[truncated]");
+	} else if (frame_pseudo_name(frame) != NULL) {
+		text_put(out, "\t");
+		text_put(out, frame_pseudo_name(frame));
 	}
 	text_put(out, "\n");
 }
@@ -206,7 +214,9 @@ text_profile_mappings(struct text_profile *profile)
 			    bias + module->text_end, module->text_file_offset,
 			    path_of(i));
 	}
-	if (profile->truncated)
-		put_mapping(profile->out, NOWHERE, NOWHERE + PAGE_BYTES, 0,
-			    "[truncated]");
+	for (uint64_t frame = 1; frame <= FRAME_PSEUDO_LAST; frame++)
+		if (profile->pseudo_met[frame])
+			put_mapping(profile->out, pseudo_page(frame),
+				    pseudo_page(frame) + PAGE_BYTES, 0,
+				    frame_pseudo_name(frame));
 }

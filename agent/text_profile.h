@@ -9,8 +9,8 @@
  * jemalloc's perl scripts, go tool pprof) have one address space: they find a
  * frame's file by looking its address up in the list of mappings. So a library
  * that was closed is written as if it lay in a range of its own beyond all
- * user space, since its old place may be another's; the frames that could not
- * be followed to the outermost lie in a mapping called [truncated].
+ * user space, since its old place may be another's; what stands for frames that
+ * were not found lies in a mapping called [truncated] or [uncertain].
  * Sources: gperftools 2.10 pprof, jemalloc 5.3 jeprof, and google/pprof
  * profile/legacy_profile.go (2022).
  */

@@ -9,8 +9,8 @@
 #include "text_profile.h"
 #include "thread_profile.h"
 
-/* The first line, with the sum, and a block for each group. [dump] */
+/* The first line, with the sum, and a block for each thread. [dump] */
 void thread_profile_text_write(struct text_profile *profile,
-			       const struct thread_groups *groups);
+			       const struct threads *threads);
 
 #endif

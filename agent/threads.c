@@ -15,6 +15,7 @@
 #include "frame.h"
 #include "log.h"
 #include "sys.h"
+#include "unwind_fp.h"
 
 /* For threads that are born between the count and the list. */
 #define THREADS_SPARE 64
@@ -52,9 +53,10 @@ threads_arena_bytes(unsigned count, unsigned depth)
 {
 	size_t frames = ALIGN_UP(depth * sizeof(uint64_t), (size_t)CACHE_LINE);
 
-	return (count + THREADS_SPARE) *
-	       (ALIGN_UP(sizeof(struct thread_record), (size_t)CACHE_LINE) +
-		frames);
+	return (count + THREADS_SPARE) * (ALIGN_UP(sizeof(struct thread_record),
+						   (size_t)CACHE_LINE) +
+					  frames) +
+	       threads_clock_arena_bytes() + UNWIND_FP_MEMORY_BYTES;
 }
 
 long
@@ -163,12 +165,12 @@ threads_keep(struct threads *threads, struct thread_record *record,
 	record->frame_count = count;
 }
 
-void
-threads_walk(struct threads *threads, struct thread_record *record,
-	     const struct unwind_registers *registers, uintptr_t thread_pointer)
+unsigned
+threads_walk_into(struct threads *threads, uint64_t *frames,
+		  const struct unwind_registers *registers,
+		  uintptr_t thread_pointer)
 {
 	struct unwind_scratch scratch;
-	uint64_t frames[UNWIND_FRAMES_MAX];
 	struct span own = { 0, 0 };
 	struct unwind_request request = {
 		.registers = *registers,
@@ -181,7 +183,22 @@ threads_walk(struct threads *threads, struct thread_record *record,
 	};
 	unsigned count = 0;
 
+	if (!registers->fp_known && threads->recovery == NULL)
+		threads->recovery =
+			arena_alloc(threads->arena, UNWIND_FP_MEMORY_BYTES);
+	request.recovery = threads->recovery;
 	(void)unwind_stack(&request, &count);
+	return count;
+}
+
+void
+threads_walk(struct threads *threads, struct thread_record *record,
+	     const struct unwind_registers *registers, uintptr_t thread_pointer)
+{
+	uint64_t frames[UNWIND_FRAMES_MAX];
+	unsigned count =
+		threads_walk_into(threads, frames, registers, thread_pointer);
+
 	threads_keep(threads, record, frames, count);
 }
 

@@ -4,9 +4,10 @@
  *
  *	list ─► by ptrace   (threads_ptrace.c) from the dump child: the thread
  *	     │              stops for some 30 us and does not notice
- *	     ├► by file     (threads_blocked.c) a thread blocked in a system
- *call that │              would notice is read without stopping it └► by signal
- *(threads_signal.c) from a thread of the host, where ptrace is refused
+ *	     ├► by file     (threads_blocked.c) a thread blocked in a call that
+ *	     │              would notice is read without stopping it
+ *	     └► by signal   (threads_signal.c) from a thread of the host, where
+ *	                    ptrace is refused
  *
  * Everything lies in the dump's arena. A thread that ended meanwhile is left
  * out; one that gave no stack in time is reported as not answering.
@@ -34,11 +35,24 @@ struct thread_call {
 	uintptr_t ip;
 };
 
+/* How long a thread has been blocked: threads_clock.c, threads_waits.c. */
+struct thread_wait {
+	bool known; /* false: it was not blocked, or may not be read */
+	/* How often it has blocked for our own reading since it was seen. */
+	uint8_t disturbed;
+	uint64_t start_ticks; /* the thread's, which its number alone is not */
+	uint64_t switches;    /* how often it had given up the processor */
+	uint64_t seen_ns;     /* CLOCK_MONOTONIC, like: */
+	uint64_t since_ns;    /* at the latest: it may be longer, not less */
+};
+
 struct thread_record {
 	int tid;
 	char name[THREAD_NAME_MAX];
-	const char *state; /* a constant: what it did when described; NULL */
+	/* A constant: what the kernel calls what it did when described; NULL */
+	const char *state;
 	struct thread_call call; /* at the same time */
+	struct thread_wait wait;
 	/* In the arena, see frame.h. None: the thread has ended. */
 	const uint64_t *frames;
 	unsigned frame_count;
@@ -51,6 +65,8 @@ struct threads {
 	unsigned count;
 	unsigned depth; /* frames kept of each */
 	enum unwind_method method;
+	struct thread_clock *clock; /* in the arena; NULL: not read yet */
+	void *recovery; /* for walks without fp; NULL: none so far */
 };
 
 /* How many threads the process has, about. 1 if that cannot be read. */
@@ -65,15 +81,66 @@ size_t threads_arena_bytes(unsigned count, unsigned depth);
 int threads_list(struct threads *threads);
 
 /*
- * Reads a thread's name, state and call: three small files, of some 12 us
- * together, so only the first thread's are read while it waits. [dump]
+ * Reads a thread's name, state, call and wait: three small files, of some 5 us
+ * each, so none of those is read while it waits. [dump]
  */
-void threads_describe(const struct threads *threads,
-		      struct thread_record *record);
+void threads_describe(struct threads *threads, struct thread_record *record);
+/* The call alone, and the state where the call tells better. [dump] */
+void threads_read_call(const struct threads *threads,
+		       struct thread_record *record);
+/* The name alone, of one that is known to run. [dump] */
+void threads_describe_running(const struct threads *threads,
+			      struct thread_record *record);
 /* The same for those that have not been described. [dump] */
 void threads_describe_rest(struct threads *threads);
 
-/* Walks from the registers and keeps the stack in the record. [dump] */
+/* The longest is a system call's name. */
+#define THREAD_STATE_MAX 32
+/*
+ * What a described thread does, in a reader's words: "running", what it is
+ * blocked in ("futex wait", "epoll_wait", "page fault"), or why it cannot run
+ * ("stopped"). [any]
+ */
+void threads_state_text(const struct thread_record *record,
+			char text[THREAD_STATE_MAX]);
+
+/*
+ * Begins record->wait from the scheduler's file of a thread that is blocked
+ * and last ran on that processor. False: if it has run on another one since,
+ * the time may be wrong. [dump]
+ */
+bool threads_read_wait(struct threads *threads, struct thread_record *record,
+		       unsigned cpu);
+
+/* What the first of these takes from the arena, a part of
+ * threads_arena_bytes(). [any] */
+size_t threads_clock_arena_bytes(void);
+
+/* The table in the region of what waited for what in the last dump. 0 or
+ * -ENOMEM. [init] */
+int threads_waits_init(void);
+/*
+ * Where a thread still waits for what it did in the last dump, that one's
+ * earlier time stands; all who wait are remembered for the next. Once a dump,
+ * when all are captured. [dump]
+ */
+void threads_waits_recall(struct threads *threads);
+/* How long the thread has been blocked, at least; 0: not known. [any] */
+static inline uint64_t
+threads_blocked_ns(const struct thread_record *record)
+{
+	const struct thread_wait *wait = &record->wait;
+
+	return wait->since_ns < wait->seen_ns ? wait->seen_ns - wait->since_ns
+					      : 0;
+}
+
+/* Walks from the registers: how many frames, threads->depth at most. [dump] */
+unsigned threads_walk_into(struct threads *threads, uint64_t *frames,
+			   const struct unwind_registers *registers,
+			   uintptr_t thread_pointer);
+
+/* Does so and keeps the stack in the record. [dump] */
 void threads_walk(struct threads *threads, struct thread_record *record,
 		  const struct unwind_registers *registers,
 		  uintptr_t thread_pointer);
@@ -82,10 +149,17 @@ void threads_walk(struct threads *threads, struct thread_record *record,
  * Walks the stack of a thread that had better not be stopped, from where the
  * description saw it blocked: one whose call would notice and could not be made
  * again as it is, and one that would stop only after a sleep that nothing
- * interrupts. False: stop it. [dump]
+ * interrupts. What it did meanwhile is not in it: if it moved, so little is
+ * kept as is certain. False: stop it. [dump]
  */
 bool threads_read_blocked(struct threads *threads,
 			  struct thread_record *record);
+
+/*
+ * True if the call, one that restart_how() would make begin anew, is of a
+ * socket with a time-out. False if that cannot be found out. [dump]
+ */
+bool threads_socket_times_out(int pid, const struct thread_call *call);
 
 /* Reads the stacks of all records that have none yet, by file and by ptrace.
  * Only in a process of its own. [dump] */

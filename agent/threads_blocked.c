@@ -2,34 +2,129 @@
 /*
  * threads_blocked.c - a blocked thread read through its syscall file, without
  * stopping it; see threads.h.
+ *
+ *	switches ─► where it blocks ─► walk ─► where it blocks ─► switches
+ *
+ * It may wake and go on at any moment. The stack counts only if it did not: the
+ * kernel shows the place only of a thread that sleeps, and one that slept at
+ * both looks and has run in between was switched away from once more.
  */
 #include <string.h>
 
 #include "counters.h"
+#include "frame.h"
 #include "restart.h"
 #include "threads.h"
 
-/*
- * The frame pointer is not known here, so all others are asked for all their
- * registers.
- */
+/* The lines that are asked for are the last, after lists of processors. */
+#define STATUS_BYTES 8192
+
+/* A thread that keeps moving is given up after so many walks. */
+#define TRIES 4
+
+static uint64_t
+number_after(const char *status, const char *name)
+{
+	const char *p = strstr(status, name);
+	uint64_t value = 0;
+
+	if (p == NULL)
+		return 0;
+	for (p += strlen(name); *p == ' ' || *p == '\t'; p++)
+		;
+	for (; *p >= '0' && *p <= '9'; p++)
+		value = value * 10 + (unsigned)(*p - '0');
+	return value;
+}
+
+/* How often the thread was switched away from; 0: not known. */
+static uint64_t
+switches(const struct threads *threads, int tid)
+{
+	char status[STATUS_BYTES];
+
+	if (threads_read_file(threads->pid, tid, "status", status,
+			      sizeof(status)) <= 0)
+		return 0;
+	/* A thread that blocks has been switched away from at least once. */
+	return number_after(status, "\nvoluntary_ctxt_switches:") +
+	       number_after(status, "\nnonvoluntary_ctxt_switches:");
+}
+
+/* True if the call would end or begin anew if its thread were stopped. */
+static bool
+would_notice(int pid, const struct thread_call *call)
+{
+	enum restart how;
+
+	if (!restart_notices_stop(call->nr))
+		return false;
+	how = restart_how(call->nr, call->arguments);
+	return how == RESTART_NEVER ||
+	       (how == RESTART_ANEW && threads_socket_times_out(pid, call));
+}
+
+static bool
+better_not_stopped(const struct threads *threads,
+		   const struct thread_record *record)
+{
+	const struct thread_call *call = &record->call;
+
+	return call->known && (strcmp(record->state, "disk-sleep") == 0 ||
+			       would_notice(threads->pid, call));
+}
+
+/* True if the thread has not run since before, when it was at this call. */
+static bool
+is_where_it_was(const struct threads *threads,
+		const struct thread_record *record, uint64_t before)
+{
+	struct thread_record now = *record;
+
+	threads_read_call(threads, &now);
+	return now.call.known && now.call.nr == record->call.nr &&
+	       now.call.sp == record->call.sp &&
+	       now.call.ip == record->call.ip &&
+	       switches(threads, record->tid) == before;
+}
+
+/* Reads it as long as it fits. False: it does not. */
+static bool
+read_unstopped(struct threads *threads, struct thread_record *record,
+	       bool (*fits)(const struct threads *,
+			    const struct thread_record *))
+{
+	uint64_t frames[UNWIND_FRAMES_MAX];
+	unsigned count = 0;
+	bool certain = false;
+
+	for (unsigned i = 0; i < TRIES && !certain; i++) {
+		uint64_t before = switches(threads, record->tid);
+		struct unwind_registers registers = { .exact = true };
+
+		threads_describe(threads, record);
+		if (!fits(threads, record))
+			return false;
+		registers.ip = record->call.ip;
+		registers.sp = record->call.sp;
+		count = threads_walk_into(threads, frames, &registers, 0);
+		certain =
+			before != 0 && is_where_it_was(threads, record, before);
+	}
+	if (!certain && count > 1) {
+		frames[1] = FRAME_UNCERTAIN;
+		count = 2;
+	}
+	if (frames[count - 1] == FRAME_UNCERTAIN)
+		counter_add(COUNTER_threads_uncertain);
+	threads_keep(threads, record, frames, count);
+	counter_add(COUNTER_threads_by_syscall_file);
+	return true;
+}
+
 bool
 threads_read_blocked(struct threads *threads, struct thread_record *record)
 {
-	const struct thread_call *call = &record->call;
-	struct unwind_registers registers = {
-		.ip = call->ip,
-		.sp = call->sp,
-		.exact = true,
-	};
-
-	if (!call->known)
-		return false;
-	if (strcmp(record->state, "disk-sleep") != 0 &&
-	    !(restart_notices_stop(call->nr) &&
-	      restart_how(call->nr, call->arguments) == RESTART_NEVER))
-		return false;
-	threads_walk(threads, record, &registers, 0);
-	counter_add(COUNTER_threads_by_syscall_file);
-	return true;
+	return better_not_stopped(threads, record) &&
+	       read_unstopped(threads, record, better_not_stopped);
 }

@@ -19,6 +19,7 @@
 #include "arch/x86_64_context.h"
 #include "compiler.h"
 #include "restart.h"
+#include "resume.h"
 #include "sys.h"
 #include "threads.h"
 
@@ -31,6 +32,10 @@
 /* The stop takes 5 to 20 us; give the other thread the processor so long. */
 #define STOP_YIELDS 64
 #define STOP_SLEEP_NS UINT64_C(20000)
+
+/* A stopped thread gives up its processor, and once more when it blocks anew:
+ * threads_waits.c. */
+#define STOP_SWITCHES 2
 
 /*
  * Threads that did not stop in time: on a busy machine a thread may get no
@@ -157,9 +162,12 @@ read_stopped(struct threads *threads, int tid, struct thread_record *record,
 		struct unwind_registers registers =
 			arch_ptrace_registers(&regs);
 
-		if (record != NULL)
+		resume_registers(&registers);
+		if (record != NULL) {
 			threads_walk(threads, record, &registers,
 				     arch_ptrace_thread_pointer(&regs));
+			record->wait.disturbed = STOP_SWITCHES;
+		}
 		if (deliver == 0)
 			set_back(threads, tid, &regs);
 	}

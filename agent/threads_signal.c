@@ -67,6 +67,7 @@ fill(struct slot *slot, const ucontext_t *context)
 static void
 answer(int signal, siginfo_t *info, void *context)
 {
+	uint64_t begin_ns = restart_begin(context);
 	int tid = sys_gettid();
 	struct slot *slots;
 
@@ -83,7 +84,8 @@ answer(int signal, siginfo_t *info, void *context)
 	/* Release pairs with the load in stop_asking(): our last use of the
 	 * slots lies before it. */
 	(void)atomic_add_acq_rel(&asked.entered, -1U);
-	(void)restart_call(context);
+	/* Last, because it may not return. */
+	(void)restart_call(context, begin_ns);
 }
 
 /* A real-time signal that the host does not use, or 0. */
@@ -177,6 +179,8 @@ keep_answers(struct threads *threads, const struct slot *slots)
 			continue;
 		threads_keep(threads, record, slots[i].frames,
 			     slots[i].frame_count);
+		/* It blocks anew after the handler: threads_waits.c. */
+		record->wait.disturbed = 1;
 		counter_add(COUNTER_threads_by_signal);
 	}
 }

@@ -5,103 +5,80 @@
  */
 #include <string.h>
 
-#include "compiler.h"
-#include "threads.h"
+#include "restart.h"
+#include "threads_parse.h"
 
-#define STAT_BYTES 256
 #define CALL_BYTES 256
+#define STAT_BYTES 1024 /* 52 numbers */
 
-/* The third field of proc_pid_stat(5), after the name in parentheses. */
-static const char *
-state_word(const char *stat)
-{
-	static const char *const words[] = {
-		['R'] = "running", ['S'] = "sleeping", ['D'] = "disk-sleep",
-		['T'] = "stopped", ['t'] = "traced",   ['Z'] = "zombie",
-		['X'] = "dead",	   ['I'] = "idle",     ['P'] = "parked",
-		['W'] = "waking",
-	};
-	const char *end = strrchr(stat, ')');
-	unsigned letter;
-
-	if (end == NULL || end[1] != ' ')
-		return "unknown";
-	letter = (unsigned char)end[2];
-	if (letter >= ARRAY_SIZE(words) || words[letter] == NULL)
-		return "unknown";
-	return words[letter];
-}
-
-/* One number of the file, decimal or with 0x; *text moves behind it. */
 static bool
-parse_number(const char **text, uint64_t *value)
+is(const struct thread_record *record, const char *state)
 {
-	const char *p = *text;
-	unsigned base = 10;
-	const char *begin;
-
-	if (p[0] == '0' && p[1] == 'x') {
-		base = 16;
-		p += 2;
-	}
-	*value = 0;
-	for (begin = p;; p++) {
-		if (*p >= '0' && *p <= '9')
-			*value = *value * base + (unsigned)(*p - '0');
-		else if (base == 16 && *p >= 'a' && *p <= 'f')
-			*value = *value * base + (unsigned)(*p - 'a' + 10);
-		else
-			break;
-	}
-	*text = *p == ' ' ? p + 1 : p;
-	return p != begin;
-}
-
-/*
- * proc_pid_syscall(5): "running", "-1 SP PC" or "NR A1 ... A6 SP PC".
- */
-static void
-parse_call(const char *text, struct thread_call *call)
-{
-	uint64_t numbers[9];
-	bool in_call = text[0] != '-';
-	unsigned expected = in_call ? 9 : 3;
-
-	call->known = false;
-	if (!in_call)
-		text++;
-	for (unsigned i = 0; i < expected; i++)
-		if (!parse_number(&text, &numbers[i]))
-			return;
-	/* cppcheck-suppress uninitvar ; expected is never 0 */
-	call->nr = in_call ? (long)numbers[0] : -1;
-	if (in_call)
-		memcpy(call->arguments, &numbers[1], sizeof(call->arguments));
-	call->known = true;
-	call->sp = numbers[expected - 2];
-	call->ip = numbers[expected - 1];
+	return strcmp(record->state, state) == 0;
 }
 
 void
-threads_describe(const struct threads *threads, struct thread_record *record)
+threads_read_call(const struct threads *threads, struct thread_record *record)
 {
-	char stat[STAT_BYTES] = "";
-	char call[CALL_BYTES] = "";
-	char name[THREAD_NAME_MAX + 1] = "";
-	size_t length;
+	struct thread_call *call = &record->call;
+	char text[CALL_BYTES] = "";
 
-	(void)threads_read_file(threads->pid, record->tid, "comm", name,
-				sizeof(name));
-	(void)threads_read_file(threads->pid, record->tid, "stat", stat,
-				sizeof(stat));
-	length = strcspn(name, "\n");
-	length = MIN(length, sizeof(record->name) - 1);
-	memcpy(record->name, name, length);
-	record->name[length] = '\0';
-	record->state = state_word(stat);
-	(void)threads_read_file(threads->pid, record->tid, "syscall", call,
-				sizeof(call));
-	parse_call(call, &record->call);
+	(void)threads_read_file(threads->pid, record->tid, "syscall", text,
+				sizeof(text));
+	threads_parse_call(text, call);
+	if (call->known)
+		call->nr = restart_number(call->nr, call->ip, call->sp);
+	/* It was read later than the state. */
+	if (is(record, "sleeping") && strcmp(text, "running\n") == 0)
+		record->state = "running";
+	else if (is(record, "running") && call->known)
+		record->state = "sleeping";
+}
+
+static bool
+read_stat(const struct threads *threads, int tid, struct thread_stat *stat)
+{
+	char text[STAT_BYTES];
+
+	return threads_read_file(threads->pid, tid, "stat", text,
+				 sizeof(text)) > 0 &&
+	       threads_parse_stat(text, stat);
+}
+
+void
+threads_describe(struct threads *threads, struct thread_record *record)
+{
+	struct thread_stat stat = { .name = "", .state = "unknown" }, again;
+	bool blocked;
+
+	(void)read_stat(threads, record->tid, &stat);
+	memcpy(record->name, stat.name, sizeof(record->name));
+	record->state = stat.state;
+	threads_read_call(threads, record);
+	blocked = is(record, "sleeping") || is(record, "disk-sleep") ||
+		  is(record, "stopped");
+	if (!blocked)
+		return;
+	record->wait.start_ticks = stat.start_ticks;
+	/* After the call, so that the time is never that of an earlier one. */
+	if (!threads_read_wait(threads, record, stat.cpu) &&
+	    (!read_stat(threads, record->tid, &again) || again.cpu != stat.cpu))
+		record->wait.since_ns = record->wait.seen_ns;
+}
+
+void
+threads_describe_running(const struct threads *threads,
+			 struct thread_record *record)
+{
+	/* The file ends the name with a line end. */
+	char name[THREAD_NAME_MAX + 1] = "";
+	long length = threads_read_file(threads->pid, record->tid, "comm", name,
+					sizeof(name));
+
+	if (length > 0)
+		name[length - 1] = '\0';
+	memcpy(record->name, name, sizeof(record->name) - 1);
+	record->state = "running";
 }
 
 void

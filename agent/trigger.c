@@ -46,7 +46,7 @@
 /* Where the dump child is the host's own, or the process is exiting. */
 #define END_TIMEOUT_NS (10 * SECOND_NS)
 /* The time-out of one wait, after which the child's life is checked. */
-#define SLICE_NS (20 * 1000000)
+#define SLICE_NS UINT64_C(20000000)
 #define TURN_SLEEP_NS UINT64_C(50000)
 
 enum { WAITING, ASKED, ASKING, RELEASED };
@@ -68,16 +68,6 @@ static struct {
 	bool installed;
 } trigger;
 
-/* Sleeps while *word is value, at most a slice. */
-static void
-futex_wait(uint32_t *word, uint32_t value)
-{
-	const struct timespec slice = { 0, SLICE_NS };
-
-	(void)sys_call4(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value,
-			&slice);
-}
-
 /* Release pairs with the acquire in wait_while(): what was done before. */
 static void
 futex_set(uint32_t *word, uint32_t value)
@@ -97,7 +87,7 @@ wait_while(uint32_t *word, uint32_t value, uint64_t timeout_ns)
 	while ((now = atomic_load_acquire(word)) == value &&
 	       dump_child_alive() &&
 	       sys_clock_ns(CLOCK_MONOTONIC) - begin_ns < timeout_ns)
-		futex_wait(word, value);
+		sys_futex_wait(word, value, SLICE_NS, FUTEX_PRIVATE_FLAG);
 	return now;
 }
 
@@ -354,6 +344,8 @@ is_own_process(void)
 static void
 on_signal(int signal, siginfo_t *info, void *context)
 {
+	uint64_t begin_ns;
+
 	(void)info;
 	if (!is_own_process())
 		return;
@@ -361,6 +353,7 @@ on_signal(int signal, siginfo_t *info, void *context)
 		answer_as_without_us(signal);
 		return;
 	}
+	begin_ns = restart_begin(context);
 	if (in_new_sandbox()) {
 		counter_add(COUNTER_dumps_refused_seccomp);
 	} else if (requests_take(&trigger.requests, dump_child_alive)) {
@@ -374,7 +367,8 @@ on_signal(int signal, siginfo_t *info, void *context)
 	} else {
 		counter_add(COUNTER_dumps_merged);
 	}
-	(void)restart_call(context);
+	/* Last, because it may not return. */
+	(void)restart_call(context, begin_ns);
 }
 
 static bool

@@ -15,7 +15,6 @@
 #include "unwind.h"
 
 #include <stddef.h>
-#include <string.h>
 #include <ucontext.h>
 
 #include "cfi.h"
@@ -24,6 +23,8 @@
 #include "modules.h"
 #include "row.h"
 #include "row_cache.h"
+#include "unwind_fp.h"
+#include "unwind_row.h"
 
 /* One walk. Lies in the caller's scratch memory. */
 struct walk {
@@ -40,8 +41,7 @@ struct walk {
 	uintptr_t bx;
 	uint64_t *frame; /* the next to write */
 	uint64_t *frames_end;
-	uint64_t row;		    /* of the last frame written */
-	struct cfi_section section; /* being looked into */
+	uint64_t row; /* of the last frame written */
 	uint64_t cfi_memory[CFI_MEMORY_BYTES / 8];
 };
 
@@ -59,7 +59,8 @@ enum step {
 	STEP_ON,
 	STEP_COMPLETE,
 	STEP_TRUNCATED,
-	STEP_NEEDS_BX, /* start again and follow it */
+	STEP_UNCERTAIN, /* a register that is not known leads on */
+	STEP_NEEDS_BX,	/* start again and follow it */
 };
 
 int
@@ -74,68 +75,6 @@ load(uintptr_t address)
 	return *(const uintptr_t *)address;
 }
 
-static bool
-in_text(const struct module *module, uintptr_t address)
-{
-	uintptr_t at = address - module->bias;
-
-	if (module->text_end == 0)
-		return true;
-	return at >= module->text_start && at < module->text_end;
-}
-
-/* glibc's and musl's __restore_rt: mov $15, %rax; syscall (rt_sigreturn). */
-static bool
-is_sigreturn(const struct module *module, uintptr_t ip)
-{
-	static const unsigned char code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00,
-					      0x00, 0x00, 0x0f, 0x05 };
-
-	return module->text_end != 0 && in_text(module, ip) &&
-	       in_text(module, ip + sizeof(code) - 1) &&
-	       memcmp((const void *)ip, code, sizeof(code)) == 0;
-}
-
-/* The row of code that no module holds. */
-static uint64_t
-row_of_stray(uintptr_t pc)
-{
-	/*
-	 * The kernel maps nothing below vm.mmap_min_addr, 64 KiB by default,
-	 * nor above 2^47 unless asked to; -1 is the end of the chain.
-	 */
-	return pc < 0x10000 || pc >= UINT64_C(1) << 47 ? ROW_NOWHERE : ROW_NONE;
-}
-
-/* The row of code in a module, and the address to call the frame by. */
-static NOINLINE uint64_t
-row_of_module(struct walk *walk, const struct module *module, uintptr_t ip,
-	      uintptr_t *pc)
-{
-	struct cfi_section *section = &walk->section;
-	uint64_t row;
-
-	section->header = module->eh_frame_hdr;
-	section->start = module->eh_start;
-	section->end = module->eh_end;
-	row = cfi_row(section, *pc, walk->cfi_memory);
-	if (row == ROW_NONE && is_sigreturn(module, ip))
-		row = ROW_SIGNAL;
-	else if (row == ROW_NONE && ip != *pc &&
-		 cfi_begins(section, ip, walk->cfi_memory))
-		/*
-		 * A function begins at the return address and nothing is
-		 * before it: makecontext() or its like put it there, under
-		 * the first frame of a stack.
-		 */
-		row = ROW_OUTERMOST;
-	else if (row != ROW_SIGNAL)
-		return row;
-	/* Neither was called: there is no call before the address. */
-	*pc = ip;
-	return row;
-}
-
 /* Writes the frame at ip, works out its row and keeps both. */
 static COLD void
 look_up(struct walk *walk)
@@ -146,11 +85,12 @@ look_up(struct walk *walk)
 
 	if (number == 0) {
 		/* Not kept: a library may be loaded there any time. */
-		walk->row = row_of_stray(pc);
+		walk->row = unwind_row_of_stray(pc);
 		*walk->frame++ = frame_make(FRAME_MODULE_NONE, pc);
 		return;
 	}
-	walk->row = row_of_module(walk, module, walk->ip, &name);
+	walk->row =
+		unwind_row_of_module(module, walk->ip, &name, walk->cfi_memory);
 	*walk->frame = frame_make(number, name - module->bias);
 	if (walk->cacheable)
 		row_cache_put(pc, walk->salt, walk->row, *walk->frame);
@@ -187,6 +127,13 @@ step_signal(struct walk *walk)
 	return STEP_ON;
 }
 
+/* 0 is no frame pointer; a saved one that is 0 is as good as none. */
+static bool
+fp_is_unknown(const struct walk *walk)
+{
+	return walk->fp == 0 && !walk->request->registers.fp_known;
+}
+
 /*
  * By the frame pointer, where nothing better is known. Plausible only if it
  * points above sp and what lies there is a return address: into a module, or,
@@ -199,6 +146,8 @@ step_frame_pointer(struct walk *walk)
 	bool from_module = frame_module(walk->frame[-1]) != 0;
 	unsigned number;
 
+	if (fp_is_unknown(walk))
+		return STEP_UNCERTAIN;
 	if (fp == 0 && walk->request->method == UNWIND_FP)
 		return STEP_COMPLETE;
 	if (fp < walk->sp || fp % 8 != 0 || !reach(walk, fp) ||
@@ -207,7 +156,7 @@ step_frame_pointer(struct walk *walk)
 	caller_fp = load(fp);
 	ip = load(fp + 8);
 	number = ip ? modules_find(ip - 1) : 0;
-	if (number != 0 && !in_text(module_at(number), ip - 1))
+	if (number != 0 && !unwind_in_text(module_at(number), ip - 1))
 		return STEP_TRUNCATED;
 	/* The ABI (3.4.1) marks the outermost frame by an fp of 0. */
 	if (ip == 0 && caller_fp != 0)
@@ -249,6 +198,38 @@ find_cfa(struct walk *walk, uintptr_t *cfa)
 	default:
 		return false;
 	}
+}
+
+/*
+ * Finds the fp of the last frame by its code. The row then tells where the
+ * return address is: if none is there, the code is not what it seems.
+ */
+static NOINLINE bool
+recover_fp(struct walk *walk)
+{
+	const struct module *module = module_at(frame_module(walk->frame[-1]));
+	struct unwind_fp_code code = {
+		.section = unwind_section(module),
+		.text_start = module->bias + module->text_start,
+		.text_end = module->bias + module->text_end,
+		.cfi_memory = walk->cfi_memory,
+		.distances = walk->request->recovery,
+	};
+	uintptr_t cfa;
+	int64_t distance;
+
+	if (code.distances == NULL || frame_module(walk->frame[-1]) == 0)
+		return false;
+	distance = unwind_fp_distance(&code, walk->ip - 1 + walk->exact);
+	if (distance < 0)
+		return false;
+	walk->fp = walk->sp + (uintptr_t)distance;
+	if (find_cfa(walk, &cfa) && cfa >= walk->sp + 8 &&
+	    reach(walk, cfa - 8) &&
+	    unwind_is_return_address(load(cfa - 8), walk->cfi_memory))
+		return true;
+	walk->fp = 0;
+	return false;
 }
 
 /* The caller's fp by the row; one that cannot be read is kept as it is. */
@@ -301,9 +282,16 @@ static enum step
 step_cfa(struct walk *walk)
 {
 	uintptr_t cfa, fp;
+	enum row_kind kind = row_kind(walk->row);
 
-	if (row_kind(walk->row) == ROW_BX && !walk->follow_bx)
+	if (kind == ROW_BX && !walk->follow_bx)
 		return STEP_NEEDS_BX;
+	if (kind == ROW_BX && !walk->bx_known &&
+	    !walk->request->registers.fp_known)
+		return STEP_UNCERTAIN;
+	if ((kind == ROW_FP || kind == ROW_FP_LOAD) && fp_is_unknown(walk) &&
+	    !recover_fp(walk))
+		return STEP_UNCERTAIN;
 	/* sp rises with every step, so no walk goes in circles. */
 	if (!find_cfa(walk, &cfa) || cfa < walk->sp + 8 ||
 	    !reach(walk, cfa - 8))
@@ -409,12 +397,13 @@ start(struct walk *walk)
 }
 
 static enum unwind_end
-truncate(struct walk *walk)
+break_off(struct walk *walk, enum unwind_end end)
 {
 	if (walk->frame == walk->frames_end)
 		return UNWIND_DEPTH;
-	*walk->frame++ = FRAME_TRUNCATED;
-	return UNWIND_TRUNCATED;
+	*walk->frame++ =
+		end == UNWIND_UNCERTAIN ? FRAME_UNCERTAIN : FRAME_TRUNCATED;
+	return end;
 }
 
 static enum unwind_end
@@ -440,7 +429,9 @@ walk_all(struct walk *walk)
 		case STEP_COMPLETE:
 			return UNWIND_COMPLETE;
 		case STEP_TRUNCATED:
-			return truncate(walk);
+			return break_off(walk, UNWIND_TRUNCATED);
+		case STEP_UNCERTAIN:
+			return break_off(walk, UNWIND_UNCERTAIN);
 		}
 	}
 }
@@ -464,7 +455,7 @@ unwind_stack(const struct unwind_request *request, unsigned *count)
 		/* Nothing can be read, but the first frame is known. */
 		if (walk->ip != 0)
 			look_up(walk);
-		end = truncate(walk);
+		end = break_off(walk, UNWIND_TRUNCATED);
 	}
 	if (walk->frame == request->frames) {
 		/* It began at address 0: a call of a null pointer. */

@@ -29,7 +29,10 @@ struct unwind_registers {
 	uintptr_t sp;
 	uintptr_t fp;
 	bool exact;
-	/* False if fp is not known (a thread read through its syscall file). */
+	/*
+	 * False if fp is not known (a thread read through its syscall file):
+	 * the code it is in may tell, see unwind_fp.h.
+	 */
 	bool fp_known;
 	/*
 	 * rbx, where it is at hand: code in the loader bases its CFA on it. It
@@ -49,6 +52,7 @@ enum unwind_end {
 	UNWIND_COMPLETE,  /* reached the outermost frame */
 	UNWIND_DEPTH,	  /* stopped at max frames */
 	UNWIND_TRUNCATED, /* no way on: the last frame is FRAME_TRUNCATED */
+	UNWIND_UNCERTAIN, /* for want of fp: the last is FRAME_UNCERTAIN */
 };
 
 /*
@@ -65,6 +69,8 @@ struct unwind_request {
 	uintptr_t thread_pointer; /* of the thread walked; 0: unknown */
 	struct span *own;	  /* that thread's remembered span */
 	struct unwind_scratch *scratch;
+	/* UNWIND_FP_MEMORY_BYTES to find an unknown fp in; NULL: it stays so */
+	void *recovery;
 	uint64_t *frames; /* receives max frames at most, innermost first */
 	unsigned max;	  /* 1 to UNWIND_FRAMES_MAX */
 };
@@ -74,7 +80,8 @@ int unwind_init(void);
 
 /*
  * Fills request->frames (see frame.h), sets *count (1 to max) and says how the
- * walk ended. Uses at most 512 bytes of the calling stack. [any]
+ * walk ended. Uses at most 512 bytes of the calling stack, twice as much if fp
+ * is to be recovered. [any]
  */
 enum unwind_end unwind_stack(const struct unwind_request *request,
 			     unsigned *count);

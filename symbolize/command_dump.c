@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "choose_thread.h"
 #include "command.h"
 #include "find_agent.h"
 #include "options.h"
@@ -175,6 +176,17 @@ timed_out(const struct process *process, const struct dump_options *options)
 					 "memory may not be read)");
 }
 
+/* To a thread that it disturbs least, else to the process. */
+static int
+send_signal(const struct process *process)
+{
+	pid_t tid = choose_thread(process->pid, process->signal);
+
+	if (tid != 0 && tgkill(process->pid, tid, process->signal) == 0)
+		return 0;
+	return kill(process->pid, process->signal);
+}
+
 /* Asks for a dump and waits for it. */
 static int
 request(const struct process *process, const struct dump_options *options)
@@ -185,7 +197,7 @@ request(const struct process *process, const struct dump_options *options)
 	char stem[NAME_MAX + 1];
 	bool ended;
 
-	if (kill(process->pid, process->signal) != 0)
+	if (send_signal(process) != 0)
 		return command_fail("dump: process %d: %m", (int)process->pid);
 	do {
 		/* Asked before the look, so that the last files are seen. */

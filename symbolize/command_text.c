@@ -10,7 +10,8 @@
  *	#	0xADDRESS	FUNCTION+0xOFFSET	FILE:LINE
  *
  * in use, and in brackets allocated. What was sampled is an estimate here, so
- * the type is that of a profile that is not sampled.
+ * the type is that of a profile that is not sampled. A threads profile is
+ * printed as with debug=2, for people (thread_text.h).
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -20,9 +21,10 @@
 
 #include "command.h"
 #include "estimate.h"
+#include "function_offset.h"
 #include "legacy_place.h"
-#include "lookup.h"
 #include "memory.h"
+#include "thread_text.h"
 #include "view.h"
 
 struct text {
@@ -31,10 +33,7 @@ struct text {
 	int columns[4];
 	bool is_heap;
 	int type; /* of the order, and what else than a heap shows */
-	/* By the location's position: how far into its function it is, plus
-	 * one; 0: not known. */
-	uint64_t *offsets;
-	size_t *asked; /* the location's position, by question */
+	struct function_offset *offsets;
 };
 
 static const char *
@@ -108,20 +107,19 @@ print_head(const struct text *text)
 		       pb->period);
 }
 
-static const char *
-label_of(const struct text *text, const struct pb_sample *sample,
-	 const char *key)
+/* Of a name without an address; LEGACY_PSEUDO_COUNT: it is some place. */
+static size_t
+pseudo_index(const struct text *text, const struct pb_location *location)
 {
-	for (size_t i = 0; i < sample->n_label; i++)
-		if (!strcmp(text_of(text, sample->label[i]->key), key))
-			return text_of(text, sample->label[i]->str);
-	return NULL;
-}
-
-static bool
-is_truncated(const struct pb_location *location)
-{
-	return !location->address && location->n_line;
+	if (location->address || !location->n_line)
+		return LEGACY_PSEUDO_COUNT;
+	const struct pb_function *function =
+		profile_function(text->profile, location->line[0]->function_id);
+	size_t index =
+		function ? legacy_pseudo_index(text_of(text, function->name))
+			 : 0;
+	/* One of another name is no place, either. */
+	return index < LEGACY_PSEUDO_COUNT ? index : 0;
 }
 
 static void
@@ -130,11 +128,12 @@ print_stack(const struct text *text, const struct pb_sample *sample)
 	for (size_t i = 0; i < sample->n_location_id; i++) {
 		const struct pb_location *location =
 			profile_location(text->profile, sample->location_id[i]);
+		size_t pseudo = pseudo_index(text, location);
 		/* To where the call returns, from which readers take one. */
-		printf(" 0x%" PRIx64,
-		       (is_truncated(location) ? LEGACY_TRUNCATED_ADDRESS
+		printf(" 0x%" PRIx64, (pseudo < LEGACY_PSEUDO_COUNT
+					       ? LEGACY_PSEUDO_ADDRESS(pseudo)
 					       : location->address) +
-			       1);
+					      1);
 	}
 	putchar('\n');
 }
@@ -144,8 +143,7 @@ static void
 print_line(const struct text *text, const struct pb_location *location,
 	   const struct pb_line *line)
 {
-	uint64_t offset = text->offsets[profile_location_index(text->profile,
-							       location->id)];
+	uint64_t offset;
 	const struct pb_function *function =
 		profile_function(text->profile, line->function_id);
 	const char *name = text_of(text, function->name);
@@ -153,8 +151,9 @@ print_line(const struct text *text, const struct pb_location *location,
 	if (!*name)
 		name = text_of(text, function->system_name);
 	printf("#\t0x%" PRIx64 "\t%s", location->address, name);
-	if (line == location->line[location->n_line - 1] && offset)
-		printf("+0x%" PRIx64, offset - 1);
+	if (line == location->line[location->n_line - 1] &&
+	    function_offset_find(text->offsets, location, &offset))
+		printf("+0x%" PRIx64, offset);
 	if (*file)
 		printf("\t%s:%" PRId64, file, line->line);
 	putchar('\n');
@@ -192,19 +191,13 @@ print_frames(const struct text *text, const struct pb_sample *sample)
 static void
 print_sample(const struct text *text, const struct pb_sample *sample)
 {
-	const char *thread = label_of(text, sample, "thread");
-	const char *state = label_of(text, sample, "state");
 	int64_t count = sample->value[text->type], values[4];
 	if (text->is_heap) {
 		for (int i = 0; i < 4; i++)
 			values[i] = value_of(sample, text->columns[i]);
 		print_figures(values);
 	} else {
-		putchar('\n');
-		if (thread)
-			printf("# thread %s (%s) x%" PRId64 ":\n", thread,
-			       state ? state : "unknown", count);
-		printf("%" PRId64 " @", count);
+		printf("\n%" PRId64 " @", count);
 	}
 	print_stack(text, sample);
 	print_frames(text, sample);
@@ -222,30 +215,31 @@ static void
 print_mappings(const struct text *text)
 {
 	const struct pb_profile *pb = text->profile->pb;
-	bool truncated = false;
+	bool met[LEGACY_PSEUDO_COUNT + 1] = { false };
 	puts(text->is_heap ? "\nMAPPED_LIBRARIES:" : "\n--- Memory map: ---");
 	for (size_t i = 0; i < pb->n_mapping; i++) {
 		const struct pb_mapping *mapping = pb->mapping[i];
 		const char *file = text_of(text, mapping->filename);
 		if (mapping->memory_limit > mapping->memory_start &&
-		    strcmp(file, LEGACY_TRUNCATED) != 0)
+		    legacy_pseudo_index(file) == LEGACY_PSEUDO_COUNT)
 			print_mapping(mapping->memory_start,
 				      mapping->memory_limit,
 				      mapping->file_offset, file);
 	}
 	for (size_t i = 0; i < pb->n_location; i++)
-		truncated = truncated || is_truncated(pb->location[i]);
-	if (truncated)
-		print_mapping(LEGACY_TRUNCATED_ADDRESS,
-			      LEGACY_TRUNCATED_ADDRESS + 1, 0,
-			      LEGACY_TRUNCATED);
+		met[pseudo_index(text, pb->location[i])] = true;
+	for (size_t i = 0; i < LEGACY_PSEUDO_COUNT; i++)
+		if (met[i])
+			print_mapping(LEGACY_PSEUDO_ADDRESS(i),
+				      LEGACY_PSEUDO_ADDRESS(i) +
+					      LEGACY_PSEUDO_BYTES,
+				      0, legacy_pseudo_names[i]);
 }
 
 static void
 print_comments(const struct text *text)
 {
 	const struct pb_profile *pb = text->profile->pb;
-	putchar('\n');
 	for (size_t i = 0; i < pb->n_comment; i++) {
 		const char *comment = text_of(text, pb->comment[i]);
 		fputs("# ", stdout);
@@ -257,6 +251,12 @@ print_comments(const struct text *text)
 		printf("# time_nanos = %" PRId64 "\n", pb->time_nanos);
 	if (pb->duration_nanos)
 		printf("# duration_nanos = %" PRId64 "\n", pb->duration_nanos);
+}
+
+static void
+print_build_ids(const struct text *text)
+{
+	const struct pb_profile *pb = text->profile->pb;
 	for (size_t i = 0; i < pb->n_mapping; i++) {
 		const struct pb_mapping *mapping = pb->mapping[i];
 		if (*text_of(text, mapping->build_id))
@@ -300,59 +300,14 @@ print_samples(const struct text *text)
 }
 
 static void
-take_offset(void *data, size_t question, const struct lookup_answer *answer)
+print_whole(const struct text *text)
 {
-	const struct text *text = data;
-	if (answer->has_offset)
-		text->offsets[text->asked[question]] = answer->into_symbol + 1;
-}
-
-/* One for each location with names, and its mapping's file. */
-static void
-find_offsets(struct view *view, struct text *text)
-{
-	const struct pb_profile *pb = text->profile->pb;
-	struct lookup lookup = { .locate = &view->symbolizer.locate,
-				 .only_offsets = true,
-				 .quiet = true,
-				 .file_count = pb->n_mapping,
-				 .answer = take_offset,
-				 .data = text };
-	struct lookup_file *files =
-		memory_get(pb->n_mapping * sizeof(struct lookup_file));
-	struct lookup_question *questions =
-		memory_get(pb->n_location * sizeof(struct lookup_question));
-	text->offsets = memory_get(pb->n_location * sizeof(uint64_t));
-	text->asked = memory_get(pb->n_location * sizeof(size_t));
-	for (size_t i = 0; i < pb->n_mapping; i++)
-		files[i] = (struct lookup_file){
-			.name = text_of(text, pb->mapping[i]->filename),
-			.build_id = text_of(text, pb->mapping[i]->build_id),
-		};
-	for (size_t i = 0; i < pb->n_location; i++) {
-		const struct pb_location *location = pb->location[i];
-		const struct pb_mapping *mapping =
-			profile_mapping(text->profile, location->mapping_id);
-		if (!mapping || !location->n_line ||
-		    location->address < mapping->memory_start)
-			continue;
-		text->asked[lookup.question_count] = i;
-		questions[lookup.question_count++] = (struct lookup_question){
-			.file = profile_mapping_index(text->profile,
-						      mapping->id),
-			.file_offset = location->address -
-				       mapping->memory_start +
-				       mapping->file_offset,
-			.mapping_offset = mapping->file_offset,
-		};
-	}
-	lookup.files = files;
-	lookup.questions = questions;
-	lookup_run(&lookup);
-	view->lost = view->lost || lookup.lost_count;
-	free(files);
-	free(questions);
-	free(text->asked);
+	print_head(text);
+	print_samples(text);
+	putchar('\n');
+	print_comments(text);
+	print_build_ids(text);
+	print_mappings(text);
 }
 
 static int
@@ -362,16 +317,21 @@ show(struct view *view, const char *path)
 	int status = view_read(view, path, &profile);
 	if (status)
 		return status;
+	size_t lost;
 	struct text text = { .profile = profile };
+	text.offsets =
+		function_offset_new(profile, &view->symbolizer.locate, &lost);
+	view->lost = view->lost || lost;
 	choose_columns(&text);
-	find_offsets(view, &text);
 	view_output_begin(view);
-	print_head(&text);
-	print_samples(&text);
-	print_comments(&text);
-	print_mappings(&text);
+	if (thread_text_is(profile)) {
+		thread_text_print(profile, text.offsets);
+		print_comments(&text);
+	} else {
+		print_whole(&text);
+	}
 	status = view_output_end(view);
-	free(text.offsets);
+	function_offset_free(text.offsets);
 	profile_free(profile);
 	return status;
 }

@@ -150,6 +150,15 @@ elf_file_has_section(struct elf_file *file, const char *name)
 	return find_section(file, name, &header) != NULL;
 }
 
+bool
+elf_file_is_packed(struct elf_file *file)
+{
+	GElf_Shdr header;
+	return find_section(file, ".zdebug_info", &header) ||
+	       (find_section(file, ".debug_info", &header) &&
+		header.sh_flags & SHF_COMPRESSED);
+}
+
 Elf_Data *
 elf_file_section(struct elf_file *file, const char *name)
 {

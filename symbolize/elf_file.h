@@ -51,6 +51,9 @@ void elf_file_close(struct elf_file *file);
 Elf_Data *elf_file_section(struct elf_file *file, const char *name);
 bool elf_file_has_section(struct elf_file *file, const char *name);
 
+/* Whether its DWARF is compressed, in either of the two ways. */
+bool elf_file_is_packed(struct elf_file *file);
+
 /*
  * The virtual address that the loader gives to a file offset, looked for in
  * executable segments first. False: in no segment.

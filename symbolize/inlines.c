@@ -2,8 +2,9 @@
 /*
  * inlines.c - DWARF: the functions, files and lines at an address.
  *
- *	unit_ranges   | low, high, unit |            sorted, all units
- *	unit          compile unit: line table (libdw's), functions
+ *	ranges        | low, high, unit |            sorted, all units
+ *	units         | offset of the unit's die |
+ *	unit          the open one: line table (libdw's), functions
  *	  ranges      | low, high, function |        sorted, one unit
  *	body          of one function: inlined dies in pre-order, each with
  *	              its parent, and the ranges of each
@@ -12,6 +13,10 @@
  * which clang and rustc do not write. Functions in the unit's namespaces are
  * taken first; types and function bodies, where most of the DWARF is, are
  * only searched for further functions if that did not find one.
+ *
+ * libdw keeps all that it has read; of line tables it makes ten times their
+ * bytes. So it is begun anew between two units once it has grown, and nothing
+ * that it gave out outlives a unit.
  *
  * Input is not trusted: a sibling must lie behind its elder, depth and the
  * number of ranges are bounded.
@@ -24,13 +29,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "die.h"
+#include "dwarf_file.h"
 #include "memory.h"
 #include "package.h"
 #include "ranges.h"
+#include "source_path.h"
 
 #define DEPTH_MAX 256
 /* A binary of 2 GB of DWARF (Chromium) has some 20 million. */
 #define RANGES_MAX 100000000
+/* libdw may grow by so much: the lines of some 50 units of C++. */
+#define GROWTH_MAX_BYTES (UINT64_C(32) << 20)
 
 struct inlined {
 	Dwarf_Die die;
@@ -47,10 +57,9 @@ struct body {
 };
 
 struct unit {
-	Dwarf_CU *cu;
+	size_t number;	 /* in units, or NO_UNIT */
 	Dwarf_Die lines; /* the unit whose line table holds the addresses */
 	Dwarf_Die tree;	 /* the unit with the functions: the split one, or = */
-	bool opened;
 	bool searched_deep;
 	uint64_t base; /* that ranges are relative to, if libdw cannot know */
 	Dwarf_Die *functions;
@@ -58,31 +67,24 @@ struct unit {
 	struct ranges ranges; /* of functions; sorted */
 };
 
+#define NO_UNIT SIZE_MAX
+
 struct inlines {
-	Dwarf *dwarf;
-	Dwarf *supplement;
+	struct dwarf_file main;
+	struct dwarf_file supplement;
 	struct elf_file *supplement_file;
-	struct unit *units;
+	Dwarf_Off *units; /* of their dies */
 	size_t unit_count, unit_capacity;
 	struct ranges ranges; /* of units; sorted */
 	size_t range_budget;
-	struct package *package;    /* NULL: no .dwp */
-	struct unit *packaged_unit; /* the one that is open from it */
+	struct source_paths *paths;
+	struct package *package; /* NULL: no .dwp */
+	struct unit unit;
+	size_t renewed_bytes; /* of memory in use when libdw was begun */
 	/* The last function looked into: addresses come in order. */
 	struct body body;
 	const void *body_of; /* its die's address */
 };
-
-/* The next die of the same level; false at the end or if it leads back. */
-static bool
-next_sibling(Dwarf_Die *die)
-{
-	Dwarf_Die next;
-	if (dwarf_siblingof(die, &next) || next.addr <= die->addr)
-		return false;
-	*die = next;
-	return true;
-}
 
 static void
 list_units(struct inlines *inlines)
@@ -90,14 +92,13 @@ list_units(struct inlines *inlines)
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 	uint8_t type;
-	while (!dwarf_get_units(inlines->dwarf, cu, &cu, NULL, &type, &die,
+	while (!dwarf_get_units(inlines->main.dwarf, cu, &cu, NULL, &type, &die,
 				NULL)) {
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
 		memory_grow(inlines->units, inlines->unit_count,
 			    inlines->unit_capacity);
-		struct unit *unit = &inlines->units[inlines->unit_count];
-		*unit = (struct unit){ .cu = cu, .lines = die };
+		inlines->units[inlines->unit_count] = dwarf_dieoffset(&die);
 		ranges_add(&inlines->ranges, &die, inlines->unit_count, 0,
 			   &inlines->range_budget);
 		inlines->unit_count++;
@@ -111,8 +112,8 @@ open_supplement(struct inlines *inlines, struct elf_file *file,
 {
 	const char *name;
 	const void *bytes;
-	ssize_t count =
-		dwelf_dwarf_gnu_debugaltlink(inlines->dwarf, &name, &bytes);
+	ssize_t count = dwelf_dwarf_gnu_debugaltlink(inlines->main.dwarf, &name,
+						     &bytes);
 	struct build_id id = { .count = 0 };
 	if (count <= 0 || count > BUILD_ID_MAX_BYTES)
 		return;
@@ -123,21 +124,22 @@ open_supplement(struct inlines *inlines, struct elf_file *file,
 	if (!supplement)
 		return;
 	inlines->supplement_file = supplement;
-	inlines->supplement =
-		dwarf_begin_elf(supplement->elf, DWARF_C_READ, NULL);
-	if (inlines->supplement)
-		dwarf_setalt(inlines->dwarf, inlines->supplement);
+	if (dwarf_file_open(supplement, &inlines->supplement))
+		dwarf_setalt(inlines->main.dwarf, inlines->supplement.dwarf);
 }
 
 struct inlines *
 inlines_open(struct elf_file *file, const struct locate_options *options)
 {
-	Dwarf *dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
-	if (!dwarf)
+	struct dwarf_file dwarf;
+	if (!dwarf_file_open(file, &dwarf))
 		return NULL;
 	struct inlines *inlines = memory_get(sizeof(*inlines));
-	inlines->dwarf = dwarf;
+	inlines->main = dwarf;
+	inlines->unit.number = NO_UNIT;
+	inlines->renewed_bytes = memory_in_use();
 	inlines->range_budget = RANGES_MAX;
+	inlines->paths = source_paths_new();
 	inlines->package = package_open(file);
 	open_supplement(inlines, file, options);
 	list_units(inlines);
@@ -149,17 +151,16 @@ inlines_close(struct inlines *inlines)
 {
 	if (!inlines)
 		return;
-	for (size_t i = 0; i < inlines->unit_count; i++) {
-		free(inlines->units[i].functions);
-		free(inlines->units[i].ranges.items);
-	}
+	free(inlines->unit.functions);
+	free(inlines->unit.ranges.items);
 	free(inlines->body.inlined);
 	free(inlines->body.ranges.items);
 	free(inlines->units);
 	free(inlines->ranges.items);
+	source_paths_free(inlines->paths);
 	package_close(inlines->package);
-	dwarf_end(inlines->dwarf);
-	dwarf_end(inlines->supplement);
+	dwarf_file_close(&inlines->main);
+	dwarf_file_close(&inlines->supplement);
 	elf_file_close(inlines->supplement_file);
 	free(inlines);
 }
@@ -211,7 +212,7 @@ list_functions(struct inlines *inlines, struct unit *unit, Dwarf_Die *parent,
 		if (may_hold_functions(tag, deep))
 			list_functions(inlines, unit, &die, deep, seen && space,
 				       depth + 1);
-	} while (next_sibling(&die));
+	} while (die_next_sibling(&die));
 }
 
 static void
@@ -221,64 +222,59 @@ search_functions(struct inlines *inlines, struct unit *unit, bool deep)
 	ranges_sort(&unit->ranges);
 }
 
-static uint64_t
-base_of(Dwarf_Die *skeleton, unsigned int name, unsigned int old_name)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word value;
-	if (dwarf_formudata(dwarf_attr(skeleton, name, &attribute), &value) &&
-	    dwarf_formudata(dwarf_attr(skeleton, old_name, &attribute), &value))
-		return 0;
-	return value;
-}
-
-/* A package shows one unit at a time: what is known of the last one goes. */
-static bool
-open_packaged(struct inlines *inlines, struct unit *unit, uint64_t id)
-{
-	struct package_unit skeleton = {
-		.id = id,
-		.address_base = base_of(&unit->lines, DW_AT_addr_base,
-					DW_AT_GNU_addr_base),
-		.ranges_base = base_of(&unit->lines, DW_AT_GNU_ranges_base,
-				       DW_AT_GNU_ranges_base),
-	};
-	struct unit *last = inlines->packaged_unit;
-	if (last) {
-		last->opened = last->searched_deep = false;
-		last->function_count = last->ranges.count = 0;
-	}
-	inlines->packaged_unit = unit;
-	inlines->body_of = NULL;
-	if (dwarf_lowpc(&unit->lines, &unit->base))
-		unit->base = 0;
-	return package_find(inlines->package, &skeleton, &unit->tree);
-}
-
+/* The die with the unit's functions: the unit's own, or that split off. */
 static void
-open_unit(struct inlines *inlines, struct unit *unit)
+find_tree(struct inlines *inlines, struct unit *unit)
 {
 	Dwarf_Die split = { .addr = NULL };
 	uint64_t id = 0;
 	uint8_t type = 0;
-	unit->opened = true;
-	unit->base = 0;
 	unit->tree = unit->lines;
-	if (!dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, &id, NULL,
+	if (!dwarf_cu_info(unit->lines.cu, NULL, &type, NULL, &split, &id, NULL,
 			   NULL) &&
 	    split.addr && dwarf_tag(&split) != DW_TAG_invalid)
 		unit->tree = split;
 	else if (type == DW_UT_skeleton && inlines->package &&
-		 !open_packaged(inlines, unit, id))
+		 !package_find(inlines->package, &unit->lines, id, &unit->tree,
+			       &unit->base))
 		unit->tree = unit->lines;
+}
+
+static void
+renew(struct inlines *inlines)
+{
+	if (memory_in_use() <= inlines->renewed_bytes + GROWTH_MAX_BYTES)
+		return;
+	if (dwarf_file_renew(&inlines->main) && inlines->supplement.elf &&
+	    dwarf_file_renew(&inlines->supplement))
+		dwarf_setalt(inlines->main.dwarf, inlines->supplement.dwarf);
+	inlines->renewed_bytes = memory_in_use();
+}
+
+static struct unit *
+open_unit(struct inlines *inlines, size_t number)
+{
+	struct unit *unit = &inlines->unit;
+	if (unit->number == number)
+		return unit;
+	renew(inlines);
+	inlines->body_of = NULL;
+	unit->number = NO_UNIT;
+	unit->searched_deep = false;
+	unit->base = 0;
+	unit->function_count = unit->ranges.count = 0;
+	if (!dwarf_offdie(inlines->main.dwarf, inlines->units[number],
+			  &unit->lines))
+		return NULL;
+	unit->number = number;
+	find_tree(inlines, unit);
 	search_functions(inlines, unit, false);
+	return unit;
 }
 
 static Dwarf_Die *
 find_function(struct inlines *inlines, struct unit *unit, uint64_t address)
 {
-	if (!unit->opened)
-		open_unit(inlines, unit);
 	const struct range *range = ranges_find(&unit->ranges, address);
 	if (!range && !unit->searched_deep) {
 		unit->searched_deep = true;
@@ -318,7 +314,7 @@ list_inlined(struct inlines *inlines, struct body *body, Dwarf_Die *parent,
 			continue;
 		}
 		list_inlined(inlines, body, &die, index, base, depth + 1);
-	} while (next_sibling(&die));
+	} while (die_next_sibling(&die));
 }
 
 static struct body *
@@ -357,32 +353,24 @@ find_inlined(struct body *body, uint64_t address)
 	return found;
 }
 
+/*
+ * The file of that number in the unit's line table. clang's split units have
+ * none in DWARF 4: their numbers are those of the skeleton's table.
+ */
 static const char *
-name_of(Dwarf_Die *die)
-{
-	static const unsigned int attributes[] = {
-		DW_AT_linkage_name,
-		DW_AT_MIPS_linkage_name,
-		DW_AT_name,
-	};
-	for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
-		Dwarf_Attribute attribute;
-		const char *name = dwarf_formstring(
-			dwarf_attr_integrate(die, attributes[i], &attribute));
-		if (name && *name)
-			return name;
-	}
-	return NULL;
-}
-
-static const char *
-file_at(Dwarf_Die *unit, Dwarf_Word number)
+file_at(struct inlines *inlines, Dwarf_Die *unit, Dwarf_Die *skeleton,
+	Dwarf_Word number)
 {
 	Dwarf_Files *files;
 	size_t count;
-	if (dwarf_getsrcfiles(unit, &files, &count) || number >= count)
+	if (dwarf_getsrcfiles(unit, &files, &count) &&
+	    dwarf_getsrcfiles(skeleton, &files, &count))
 		return NULL;
-	return dwarf_filesrc(files, number, NULL, NULL);
+	const char *directory = die_directory(skeleton);
+	return source_path(inlines->paths, directory,
+			   number < count
+				   ? dwarf_filesrc(files, number, NULL, NULL)
+				   : NULL);
 }
 
 /*
@@ -391,7 +379,7 @@ file_at(Dwarf_Die *unit, Dwarf_Word number)
  * need not be the die's.
  */
 static const char *
-decl_file(Dwarf_Die *die)
+decl_file(struct inlines *inlines, struct unit *of, Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word number;
@@ -403,51 +391,48 @@ decl_file(Dwarf_Die *die)
 	    !dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL,
 			  NULL))
 		return NULL;
-	return file_at(&unit, number);
+	return file_at(inlines, &unit,
+		       attribute.cu == of->tree.cu ? &of->lines : &unit,
+		       number);
 }
 
 static void
-describe(Dwarf_Die *die, struct inline_frame *frame)
+describe(struct inlines *inlines, struct unit *unit, Dwarf_Die *die,
+	 struct inline_frame *frame)
 {
-	frame->name = name_of(die);
-	frame->function_file = decl_file(die);
+	frame->name = die_name(die);
+	frame->function_file = decl_file(inlines, unit, die);
 	if (dwarf_decl_line(die, &frame->function_line))
 		frame->function_line = 0;
 }
 
-static int
-number_of(Dwarf_Die *die, unsigned int name)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word value;
-	if (dwarf_formudata(dwarf_attr(die, name, &attribute), &value) ||
-	    value > INT32_MAX)
-		return 0;
-	return (int)value;
-}
-
 /* Where an inlined die was called: the line of the frame that follows. */
 static void
-call_site(struct unit *unit, Dwarf_Die *die, const char **file, int *line)
+call_site(struct inlines *inlines, struct unit *unit, Dwarf_Die *die,
+	  const char **file, int *line)
 {
-	int number = number_of(die, DW_AT_call_file);
-	*line = number_of(die, DW_AT_call_line);
-	*file = file_at(&unit->tree, (Dwarf_Word)number);
+	int number = die_number(die, DW_AT_call_file);
+	*line = die_number(die, DW_AT_call_line);
+	*file = file_at(inlines, &unit->tree, &unit->lines, (Dwarf_Word)number);
 }
 
 static void
-find_line(struct unit *unit, uint64_t address, const char **file, int *line)
+find_line(struct inlines *inlines, struct unit *unit, uint64_t address,
+	  const char **file, int *line)
 {
 	Dwarf_Line *row = dwarf_getsrc_die(&unit->lines, address);
-	*file = row ? dwarf_linesrc(row, NULL, NULL) : NULL;
+	*file = row ? source_path(inlines->paths, die_directory(&unit->lines),
+				  dwarf_linesrc(row, NULL, NULL))
+		    : NULL;
 	if (!row || dwarf_lineno(row, line))
 		*line = 0;
 }
 
 /* The functions inlined at the address; file and line become the caller's. */
 static size_t
-list_chain(struct unit *unit, struct body *body, uint64_t address,
-	   const char **file, int *line, struct inline_frame *frames)
+list_chain(struct inlines *inlines, struct unit *unit, struct body *body,
+	   uint64_t address, const char **file, int *line,
+	   struct inline_frame *frames)
 {
 	size_t count = 0;
 	size_t index = find_inlined(body, address);
@@ -455,33 +440,43 @@ list_chain(struct unit *unit, struct body *body, uint64_t address,
 		struct inlined *inlined = &body->inlined[index];
 		frames[count] =
 			(struct inline_frame){ .file = *file, .line = *line };
-		describe(&inlined->die, &frames[count++]);
-		call_site(unit, &inlined->die, file, line);
+		describe(inlines, unit, &inlined->die, &frames[count++]);
+		call_site(inlines, unit, &inlined->die, file, line);
 		index = inlined->parent;
 	}
 	return count;
 }
 
 size_t
+inlines_unit(const struct inlines *inlines, uint64_t address)
+{
+	const struct range *range = ranges_find(&inlines->ranges, address);
+	return range ? range->owner : inlines->unit_count;
+}
+
+size_t
 inlines_find(struct inlines *inlines, uint64_t address, bool only_outermost,
 	     struct inline_frame frames[INLINES_MAX])
 {
-	const struct range *range = ranges_find(&inlines->ranges, address);
-	if (!range)
+	size_t number = inlines_unit(inlines, address);
+	struct unit *unit = number < inlines->unit_count
+				    ? open_unit(inlines, number)
+				    : NULL;
+	if (!unit)
 		return 0;
-	struct unit *unit = &inlines->units[range->owner];
 	Dwarf_Die *function = find_function(inlines, unit, address);
 	const char *file;
 	int line;
 	size_t count = 0;
-	find_line(unit, address, &file, &line);
+	find_line(inlines, unit, address, &file, &line);
 	if (function)
-		count = list_chain(unit, body_of(inlines, function, unit->base),
+		count = list_chain(inlines, unit,
+				   body_of(inlines, function, unit->base),
 				   address, &file, &line, frames);
 	if (only_outermost)
 		count = 0;
 	frames[count] = (struct inline_frame){ .file = file, .line = line };
 	if (function)
-		describe(function, &frames[count]);
+		describe(inlines, unit, function, &frames[count]);
 	return function || file ? count + 1 : 0;
 }

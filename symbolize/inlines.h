@@ -3,9 +3,9 @@
  * inlines.h - DWARF: the functions, files and lines at an address.
  *
  * DWARF 2 to 5, split (.dwo) and compressed sections, supplementary files,
- * read with libdw. A compile unit is indexed when the first address falls in
- * it; the last function looked into is remembered, so that addresses in
- * ascending order cost little more than the DWARF they touch.
+ * read with libdw. The last compile unit and the last function looked into are
+ * remembered: addresses in the order of their units, ascending in each, cost
+ * little more than the DWARF they touch, in time and in memory.
  */
 #ifndef HEAPAGENT_INLINES_H
 #define HEAPAGENT_INLINES_H
@@ -21,7 +21,7 @@
 
 struct inlines;
 
-/* One function of a chain. The texts live as long as the struct inlines. */
+/* One function of a chain. The texts live until the next call. */
 struct inline_frame {
 	const char *name; /* linkage name if there is one; NULL: unnamed */
 	const char *file; /* where the line is, or NULL */
@@ -37,6 +37,9 @@ struct inline_frame {
 struct inlines *inlines_open(struct elf_file *file,
 			     const struct locate_options *options);
 void inlines_close(struct inlines *inlines);
+
+/* The number of the unit that an address is in, or one greater than all. */
+size_t inlines_unit(const struct inlines *inlines, uint64_t address);
 
 /*
  * The chain at an address of the file, the innermost first, the function that

@@ -17,23 +17,43 @@ by_start(const void *a, const void *b)
 	       ((*x)->memory_start < (*y)->memory_start);
 }
 
+const char *const legacy_pseudo_names[LEGACY_PSEUDO_COUNT] = { "[truncated]",
+							       "[uncertain]" };
+
+size_t
+legacy_pseudo_index(const char *name)
+{
+	size_t i = 0;
+	while (i < LEGACY_PSEUDO_COUNT && strcmp(name, legacy_pseudo_names[i]))
+		i++;
+	return i;
+}
+
 /* The function of the frames that stand for callers not found. */
-static void
-name_truncated(struct profile *profile, struct pb_location *location)
+static struct pb_function *
+pseudo_function(struct profile *profile, size_t index)
 {
 	struct pb_profile *pb = profile->pb;
-	if (!pb->n_function) {
-		struct pb_function *function = memory_get(sizeof(*function));
-		perftools__profiles__function__init(function);
-		function->id = 1;
-		function->name = function->system_name =
-			profile_string(profile, LEGACY_TRUNCATED);
-		pb->function = memory_get(sizeof(*pb->function));
-		pb->function[pb->n_function++] = function;
-	}
+	for (size_t i = 0; i < pb->n_function; i++)
+		if (pb->function[i]->id == index + 1)
+			return pb->function[i];
+	struct pb_function *function = memory_get(sizeof(*function));
+	perftools__profiles__function__init(function);
+	function->id = index + 1;
+	function->name = function->system_name =
+		profile_string(profile, legacy_pseudo_names[index]);
+	if (!pb->function)
+		pb->function =
+			memory_get(LEGACY_PSEUDO_COUNT * sizeof(*pb->function));
+	return pb->function[pb->n_function++] = function;
+}
+
+static void
+name_pseudo(struct profile *profile, struct pb_location *location, size_t index)
+{
 	struct pb_line *line = memory_get(sizeof(*line));
 	perftools__profiles__line__init(line);
-	line->function_id = pb->function[0]->id;
+	line->function_id = pseudo_function(profile, index)->id;
 	location->line = memory_get(sizeof(*location->line));
 	location->line[location->n_line++] = line;
 	location->address = 0;
@@ -64,9 +84,10 @@ legacy_place(struct profile *profile)
 		    location->address >= sorted[low - 1]->memory_limit)
 			continue;
 		location->mapping_id = sorted[low - 1]->id;
-		if (!strcmp(profile_text(profile, sorted[low - 1]->filename),
-			    LEGACY_TRUNCATED))
-			name_truncated(profile, location);
+		size_t pseudo = legacy_pseudo_index(
+			profile_text(profile, sorted[low - 1]->filename));
+		if (pseudo < LEGACY_PSEUDO_COUNT)
+			name_pseudo(profile, location, pseudo);
 	}
 	free(sorted);
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "legacy_place.h"
+#include "legacy_thread.h"
 #include "memory.h"
 #include "table.h"
 
@@ -41,8 +42,10 @@ struct reader {
 	size_t sample_capacity, location_capacity, mapping_capacity;
 	size_t comment_capacity;
 
-	/* Of the stack that follows: of `# thread NAME (STATE) xN:`. */
-	int64_t thread, state;
+	/* Of the stack that follows; tid 0: none is named. */
+	struct {
+		int64_t name, state, tid, blocked_ns;
+	} thread;
 };
 
 static bool
@@ -280,6 +283,21 @@ read_bucket(struct reader *reader, const char *line)
 	return read_stack(reader, sample, line + length + 1);
 }
 
+static void
+add_thread(struct reader *reader, struct pb_sample *sample)
+{
+	struct pb_label *blocked;
+	new_label(reader, sample, "thread")->str = reader->thread.name;
+	new_label(reader, sample, "state")->str = reader->thread.state;
+	new_label(reader, sample, "tid")->num = reader->thread.tid;
+	if (reader->thread.blocked_ns) {
+		blocked = new_label(reader, sample, "blocked");
+		blocked->num = reader->thread.blocked_ns;
+		blocked->num_unit = string_of(reader, "nanoseconds");
+	}
+	reader->thread.tid = 0;
+}
+
 /* N @ ADDRESS... */
 static int
 read_count(struct reader *reader, const char *line)
@@ -291,28 +309,21 @@ read_count(struct reader *reader, const char *line)
 		return fail("line %zu: malformed", reader->line_number);
 	struct pb_sample *sample = new_sample(reader);
 	sample->value[0] = whole((double)count);
-	if (reader->thread)
-		new_label(reader, sample, "thread")->str = reader->thread;
-	if (reader->state)
-		new_label(reader, sample, "state")->str = reader->state;
-	reader->thread = reader->state = 0;
+	if (reader->thread.tid)
+		add_thread(reader, sample);
 	return read_stack(reader, sample, end + 2);
 }
 
-/* thread NAME (STATE) xN: - a name may hold anything. */
 static void
 read_thread(struct reader *reader, char *text)
 {
-	char *close = strrchr(text, ')'), *open;
-	if (!close)
+	struct legacy_thread thread;
+	if (!legacy_thread_read(text, &thread))
 		return;
-	*close = '\0';
-	open = strrchr(text, '(');
-	if (!open || open == text)
-		return;
-	open[-1] = '\0';
-	reader->thread = string_of(reader, text);
-	reader->state = string_of(reader, open + 1);
+	reader->thread.tid = thread.tid;
+	reader->thread.name = string_of(reader, thread.name);
+	reader->thread.state = string_of(reader, thread.state);
+	reader->thread.blocked_ns = thread.blocked_ns;
 }
 
 static void

@@ -205,12 +205,29 @@ locate(const struct locate_options *options, const char *name,
 		located->mini = elf_file_mini(located->program);
 }
 
+/* The same path under the debug directories that were asked for. */
+static struct elf_file *
+find_in_debug_dirs(const struct locate_options *options, const char *path,
+		   const struct build_id *id)
+{
+	size_t prefix = strlen(SYSTEM_DEBUG_DIR "/");
+	struct elf_file *file = NULL;
+	if (strncmp(path, SYSTEM_DEBUG_DIR "/", prefix) != 0)
+		return NULL;
+	for (size_t i = 0; !file && i < options->debug_dir_count; i++)
+		file = only_if(open_in_debug_dir(options, i, path + prefix), id,
+			       NULL);
+	return file;
+}
+
 struct elf_file *
 locate_supplement(const struct locate_options *options, const char *debug_path,
 		  const char *name, const struct build_id *id)
 {
-	struct elf_file *file = NULL;
+	struct elf_file *file = find_in_debug_dirs(options, name, id);
 	struct reason reason;
+	if (file)
+		return file;
 	if (*name == '/') {
 		file = open_in_system(options, name);
 	} else {

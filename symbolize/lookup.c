@@ -2,9 +2,10 @@
 /*
  * lookup.c - what the files of a profile say about addresses.
  *
- * The child answers all questions in order, as records through a pipe. What
- * it has for one file is sent before it turns to the next: the first question
- * without an answer tells which file it died of.
+ * The child answers file by file, as records through a pipe; one file is open
+ * at a time, and of its debug information one unit. What it has for one file
+ * is sent before it turns to the next: the first file without all its answers
+ * is the one that it died of.
  */
 #include "lookup.h"
 
@@ -52,7 +53,9 @@ enum kind {
  */
 struct record {
 	uint32_t kind;
-	uint32_t number; /* FRAME: of its function; REFUSED: of the path */
+	/* FRAME: of its function; REFUSED: of the path; ANSWER: the question
+	 */
+	uint32_t number;
 	uint32_t name, system_name, file; /* FUNCTION */
 	int32_t line;	/* FRAME; FUNCTION: the first; ANSWER: has_lines */
 	uint64_t value; /* TEXT: bytes that follow; ANSWER: into_symbol + 1 */
@@ -62,8 +65,7 @@ struct record {
 struct reader {
 	const struct lookup *lookup;
 	FILE *out;
-	struct object **objects; /* of each file; NULL: not opened yet */
-	uint64_t bytes;		 /* of all files that were opened */
+	struct object *object;	 /* of the file that is open */
 	struct table *texts;	 /* text → number */
 	struct table *names;	 /* raw name → struct name */
 	struct table *functions; /* struct function_key → number */
@@ -137,13 +139,12 @@ send_frame(struct reader *reader, const struct inline_frame *frame)
 }
 
 static void
-set_limits(const struct reader *reader, size_t questions)
+set_limits(const struct reader *reader, size_t questions, uint64_t bytes)
 {
 	struct reader_limits limits = {
-		.memory_bytes = MEMORY_BYTES + MEMORY_FACTOR * reader->bytes,
+		.memory_bytes = MEMORY_BYTES + MEMORY_FACTOR * bytes,
 		.processor_s =
-			(unsigned)(PROCESSOR_S +
-				   reader->bytes / PROCESSOR_BYTES_PER_S +
+			(unsigned)(PROCESSOR_S + bytes / PROCESSOR_BYTES_PER_S +
 				   questions / PROCESSOR_QUESTIONS_PER_S),
 	};
 	if (!reader->lookup->locate->debuginfod)
@@ -151,39 +152,46 @@ set_limits(const struct reader *reader, size_t questions)
 	reader_process_limit(&limits);
 }
 
+/* Where the questions of a file end that begin here. */
+static size_t
+end_of_file(const struct lookup *lookup, size_t first)
+{
+	size_t end = first + 1;
+	while (end < lookup->question_count &&
+	       lookup->questions[end].file == lookup->questions[first].file)
+		end++;
+	return end;
+}
+
 /* What went before is sent; from here on the file has its own bounds. */
 static void
-turn_to(struct reader *reader, size_t first)
+open_file(struct reader *reader, size_t first, size_t end)
 {
 	const struct lookup *lookup = reader->lookup;
-	size_t file = lookup->questions[first].file, questions = 1;
-	while (first + questions < lookup->question_count &&
-	       lookup->questions[first + questions].file == file)
-		questions++;
+	const struct lookup_file *file =
+		&lookup->files[lookup->questions[first].file];
 	fflush(reader->out);
-	set_limits(reader, questions);
-	if (reader->objects[file])
+	set_limits(reader, end - first, 0);
+	reader->object =
+		object_open(lookup->locate, file->name, file->build_id);
+	set_limits(reader, end - first, object_bytes(reader->object));
+	const char *refused = object_refused(reader->object);
+	if (!refused)
 		return;
-	struct object *object =
-		object_open(lookup->locate, lookup->files[file].name,
-			    lookup->files[file].build_id);
-	reader->objects[file] = object;
-	reader->bytes += object_bytes(object);
-	set_limits(reader, questions);
-	if (object_refused(object)) {
-		uint32_t path = send_text(reader, object_refused(object));
-		send_record(reader, &(struct record){ .kind = RECORD_REFUSED,
-						      .number = path });
-	}
+	uint32_t path = send_text(reader, refused);
+	send_record(reader,
+		    &(struct record){ .kind = RECORD_REFUSED, .number = path });
 }
 
 static void
-answer(struct reader *reader, const struct lookup_question *question)
+answer(struct reader *reader, size_t number)
 {
 	struct inline_frame frames[INLINES_MAX];
 	const struct lookup *lookup = reader->lookup;
-	struct object *object = reader->objects[question->file];
+	const struct lookup_question *question = &lookup->questions[number];
+	struct object *object = reader->object;
 	struct record record = { .kind = RECORD_ANSWER,
+				 .number = (uint32_t)number,
 				 .line = object_has_lines(object) };
 	if (lookup->only_offsets) {
 		if (object_function_offset(object, question->file_offset,
@@ -200,25 +208,54 @@ answer(struct reader *reader, const struct lookup_question *question)
 	send_record(reader, &record);
 }
 
+/* A question, and where the file would have it asked. */
+struct place {
+	size_t question;
+	size_t order;
+	uint64_t offset;
+};
+
+static int
+compare(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
 static void
-answer_all(const struct lookup *lookup, size_t first, const bool *lost,
-	   FILE *out)
+answer_file(struct reader *reader, size_t first, size_t end)
+{
+	const struct lookup_question *questions = reader->lookup->questions;
+	struct place *places = memory_get((end - first) * sizeof(*places));
+	open_file(reader, first, end);
+	for (size_t i = first; i < end; i++)
+		places[i - first] = (struct place){
+			.question = i,
+			.order = object_order(reader->object,
+					      questions[i].file_offset,
+					      questions[i].mapping_offset),
+			.offset = questions[i].file_offset,
+		};
+	qsort(places, end - first, sizeof(*places), compare);
+	for (size_t i = 0; i < end - first; i++)
+		answer(reader, places[i].question);
+	object_close(reader->object);
+	free(places);
+}
+
+static void
+answer_all(const struct lookup *lookup, size_t first, FILE *out)
 {
 	struct reader reader = { .lookup = lookup, .out = out };
-	size_t file = SIZE_MAX;
-	reader.objects =
-		memory_get(lookup->file_count * sizeof(struct object *));
 	reader.texts = table_new();
 	reader.names = table_new();
 	reader.functions = table_new();
-	for (size_t i = first; i < lookup->question_count; i++) {
-		const struct lookup_question *question = &lookup->questions[i];
-		if (lost[question->file])
-			continue;
-		if (question->file != file)
-			turn_to(&reader, i);
-		file = question->file;
-		answer(&reader, question);
+	while (first < lookup->question_count) {
+		size_t end = end_of_file(lookup, first);
+		answer_file(&reader, first, end);
+		first = end;
 	}
 }
 
@@ -306,8 +343,8 @@ take_refused(struct writer *writer, size_t question,
 	return true;
 }
 
-static void
-pass_on(struct writer *writer, size_t question, const struct record *record)
+static bool
+take_answer(struct writer *writer, const struct record *record)
 {
 	const struct lookup_answer answer = {
 		.frames = writer->frames,
@@ -320,17 +357,19 @@ pass_on(struct writer *writer, size_t question, const struct record *record)
 	for (size_t i = 0; i < writer->frame_count; i++)
 		writer->frames[i].function =
 			&writer->functions[writer->numbers[i]];
-	writer->lookup->answer(writer->lookup->data, question, &answer);
+	writer->lookup->answer(writer->lookup->data, record->number, &answer);
+	writer->frame_count = 0;
+	return true;
 }
 
-/* False if the child ended before the answer, or wrote what is none. */
+/* False if the child ended before the last answer, or wrote what is none. */
 static bool
-take_answer(struct writer *writer, size_t question)
+take_file(struct writer *writer, size_t first, size_t end)
 {
 	struct record record;
+	size_t left = end - first;
 	bool good = true;
-	writer->frame_count = 0;
-	while (good &&
+	while (good && left &&
 	       fread_unlocked(&record, sizeof(record), 1, writer->in) == 1) {
 		switch (record.kind) {
 		case RECORD_TEXT:
@@ -340,71 +379,73 @@ take_answer(struct writer *writer, size_t question)
 			good = take_function(writer, &record);
 			break;
 		case RECORD_REFUSED:
-			good = take_refused(writer, question, &record);
+			good = take_refused(writer, first, &record);
 			break;
 		case RECORD_FRAME:
 			good = take_frame(writer, &record);
 			break;
 		case RECORD_ANSWER:
-			pass_on(writer, question, &record);
-			return true;
+			good = record.number >= first && record.number < end &&
+			       take_answer(writer, &record);
+			left--;
+			break;
 		default:
 			good = false;
 		}
 	}
-	return false;
+	return good && !left;
 }
 
 /*
- * The answers of one child. Returns the question that it did not answer, or
- * the number of questions.
+ * The answers of one child. Returns the first question of the file that it
+ * did not answer, or the number of questions.
  */
 static size_t
-take_all(struct lookup *lookup, size_t first, const bool *lost, FILE *in)
+take_all(struct lookup *lookup, size_t first, FILE *in)
 {
 	struct writer writer = { .lookup = lookup, .in = in };
 	memory_grow(writer.texts, writer.text_count, writer.text_capacity);
 	writer.texts[writer.text_count++] = NULL;
-	size_t i = first;
-	while (i < lookup->question_count &&
-	       (lost[lookup->questions[i].file] || take_answer(&writer, i)))
-		i++;
-	for (size_t k = 0; k < writer.text_count; k++)
-		free(writer.texts[k]);
+	while (first < lookup->question_count) {
+		size_t end = end_of_file(lookup, first);
+		if (!take_file(&writer, first, end))
+			break;
+		first = end;
+	}
+	for (size_t i = 0; i < writer.text_count; i++)
+		free(writer.texts[i]);
 	free(writer.texts);
 	free(writer.functions);
-	return i;
+	return first;
 }
 
 void
 lookup_run(struct lookup *lookup)
 {
-	bool *lost = memory_get(lookup->file_count * sizeof(*lost));
 	size_t next = 0;
 	if (lookup->locate->debuginfod)
 		debuginfod_load();
 	while (next < lookup->question_count && lookup->lost_count < LOST_MAX) {
 		struct reader_process process = reader_process_start();
 		if (!process.pid) {
-			answer_all(lookup, next, lost, process.pipe);
+			answer_all(lookup, next, process.pipe);
 			reader_process_done(&process);
 		}
-		next = take_all(lookup, next, lost, process.pipe);
+		next = take_all(lookup, next, process.pipe);
 		const char *why = reader_process_end(&process);
 		if (next == lookup->question_count)
 			break;
-		size_t file = lookup->questions[next].file;
-		lost[file] = true;
 		lookup->lost_count++;
-		complain(lookup, lookup->files[file].name,
+		complain(lookup,
+			 lookup->files[lookup->questions[next].file].name,
 			 "left without names: ",
 			 why ? why : "it is damaged: its reader gave up");
+		next = end_of_file(lookup, next);
 	}
-	if (next < lookup->question_count && lookup->lost_count == LOST_MAX)
+	if (next < lookup->question_count)
 		complain(lookup,
 			 lookup->files[lookup->questions[next].file].name,
 			 "and all files after it left without names: too many "
 			 "are damaged",
 			 "");
-	free(lost);
 }

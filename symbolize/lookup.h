@@ -53,8 +53,7 @@ struct lookup {
 	bool only_offsets;   /* no frames */
 	bool quiet;	     /* nothing on standard error */
 	const struct lookup_file *files;
-	size_t file_count;
-	/* Those of one mapping together, as far as possible by address. */
+	/* Those of one file together. */
 	const struct lookup_question *questions;
 	size_t question_count;
 	void (*answer)(void *data, size_t question,
@@ -65,7 +64,10 @@ struct lookup {
 	size_t lost_count;    /* files that could not be read to their end */
 };
 
-/* Gives an answer to each question, in order, but to those of lost files. */
+/*
+ * Gives an answer to each question, file by file, but to those of lost files;
+ * in a file, in the order that it is read in.
+ */
 void lookup_run(struct lookup *lookup);
 
 #endif

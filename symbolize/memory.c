@@ -4,6 +4,7 @@
  */
 #include "memory.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -78,4 +79,11 @@ memory_format(const char *format, ...)
 	int bytes = vasprintf(&text, format, args);
 	va_end(args);
 	return or_exit(bytes < 0 ? NULL : text);
+}
+
+size_t
+memory_in_use(void)
+{
+	struct mallinfo2 info = mallinfo2();
+	return info.uordblks + info.hblkhd;
 }

@@ -23,6 +23,9 @@ char *memory_string(const char *text);
 char *memory_format(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 
+/* What malloc has given out and not got back, libraries' blocks too. */
+size_t memory_in_use(void);
+
 /*
  * Makes room for one more item in an array that grows by doubling: capacity
  * is kept by the caller, count is how many items are in use.

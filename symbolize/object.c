@@ -115,6 +115,17 @@ address_of(struct object *object, uint64_t file_offset, uint64_t mapping_offset,
 	return true;
 }
 
+size_t
+object_order(struct object *object, uint64_t file_offset,
+	     uint64_t mapping_offset)
+{
+	uint64_t address;
+	if (!object->inlines ||
+	    !address_of(object, file_offset, mapping_offset, &address))
+		return 0;
+	return inlines_unit(object->inlines, address + object->debug_bias);
+}
+
 static bool
 is_mangled(const char *name)
 {

@@ -28,6 +28,13 @@ bool object_has_lines(const struct object *object);
 uint64_t object_bytes(const struct object *object);
 
 /*
+ * Offsets in the order of these numbers are found in the least time and
+ * memory; of equal numbers, in their own order.
+ */
+size_t object_order(struct object *object, uint64_t file_offset,
+		    uint64_t mapping_offset);
+
+/*
  * The chain at a file offset, as inlines_find(). mapping_offset is the file
  * offset of the mapping it is in, used when the program itself is not there.
  */

@@ -295,8 +295,19 @@ rest_of(struct part part, uint64_t base)
 	return (struct part){ part.offset + base, part.bytes - base };
 }
 
+static uint64_t
+base_of(Dwarf_Die *skeleton, unsigned int name, unsigned int old_name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+	if (dwarf_formudata(dwarf_attr(skeleton, name, &attribute), &value) &&
+	    dwarf_formudata(dwarf_attr(skeleton, old_name, &attribute), &value))
+		return 0;
+	return value;
+}
+
 static void
-write_head(struct package *package, const struct package_unit *unit,
+write_head(struct package *package, Dwarf_Die *skeleton,
 	   const struct part parts[COLUMNS])
 {
 	struct head *head = (struct head *)package->image;
@@ -320,9 +331,13 @@ write_head(struct package *package, const struct package_unit *unit,
 	add_section(head, ".debug_rnglists", SHT_PROGBITS, parts[RNGLISTS]);
 	add_section(head, ".debug_str", SHT_PROGBITS, package->strings);
 	add_section(head, ".debug_addr", SHT_PROGBITS,
-		    rest_of(package->addresses, unit->address_base));
+		    rest_of(package->addresses,
+			    base_of(skeleton, DW_AT_addr_base,
+				    DW_AT_GNU_addr_base)));
 	add_section(head, ".debug_ranges", SHT_PROGBITS,
-		    rest_of(package->ranges, unit->ranges_base));
+		    rest_of(package->ranges,
+			    base_of(skeleton, DW_AT_GNU_ranges_base,
+				    DW_AT_GNU_ranges_base)));
 	add_section(head, ".shstrtab", SHT_STRTAB,
 		    (struct part){ offsetof(struct head, names),
 				   sizeof(head->names) });
@@ -330,19 +345,21 @@ write_head(struct package *package, const struct package_unit *unit,
 }
 
 bool
-package_find(struct package *package, const struct package_unit *unit,
-	     Dwarf_Die *die)
+package_find(struct package *package, Dwarf_Die *skeleton, uint64_t id,
+	     Dwarf_Die *die, uint64_t *base)
 {
 	struct part parts[COLUMNS] = { { 0, 0 } };
 	Dwarf_CU *cu = NULL;
 	close_unit(package);
-	if (!find_parts(package, unit->id, parts))
+	if (!find_parts(package, id, parts))
 		return false;
-	write_head(package, unit, parts);
+	write_head(package, skeleton, parts);
 	package->elf = elf_memory((char *)package->image, package->image_bytes);
 	if (package->elf)
 		package->dwarf =
 			dwarf_begin_elf(package->elf, DWARF_C_READ, NULL);
+	if (dwarf_lowpc(skeleton, base))
+		*base = 0;
 	return package->dwarf && !dwarf_get_units(package->dwarf, NULL, &cu,
 						  NULL, NULL, die, NULL);
 }

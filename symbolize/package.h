@@ -15,13 +15,6 @@
 
 struct package;
 
-/* What a unit's skeleton, in the program, says of it. */
-struct package_unit {
-	uint64_t id; /* dwo_id */
-	uint64_t address_base;
-	uint64_t ranges_base;
-};
-
 /*
  * The package of a program or of its debug file: PATH.dwp beside it. NULL if
  * there is none that can be read. The file must outlive it.
@@ -30,10 +23,11 @@ struct package *package_open(struct elf_file *file);
 void package_close(struct package *package);
 
 /*
- * The unit's top die. It, and all texts that came from the unit before, are
- * gone after the next call. False: not in the package.
+ * The top die of the unit with that dwo_id, whose skeleton is in the program,
+ * and the base of its range lists. It, and all texts that came from the unit
+ * before, are gone after the next call. False: not in the package.
  */
-bool package_find(struct package *package, const struct package_unit *unit,
-		  Dwarf_Die *die);
+bool package_find(struct package *package, Dwarf_Die *skeleton, uint64_t id,
+		  Dwarf_Die *die, uint64_t *base);
 
 #endif

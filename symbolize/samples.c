@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "demangle.h"
+#include "dropped.h"
 #include "estimate.h"
 #include "memory.h"
 #include "short_name.h"
@@ -18,6 +19,7 @@
 struct place {
 	uint32_t *frames;
 	size_t count;
+	size_t dropped; /* so many of the innermost are dropped */
 	bool focused;
 	bool ignored;
 };
@@ -25,6 +27,7 @@ struct place {
 struct maker {
 	struct samples *samples;
 	const struct samples_filter *filter;
+	const struct dropped *dropped;
 	struct place *places;
 };
 
@@ -46,12 +49,19 @@ matches(const regex_t *pattern, const char *text)
 	return pattern && !regexec(pattern, text, 0, NULL, 0);
 }
 
-/* A name with <, and mangled by C++'s rules: Rust's <T as U> stays. */
+/*
+ * A name with <, and mangled by C++'s rules: Rust's <T as U> stays. Or as DWARF
+ * has it where there is no mangled one: "NAME<ARGUMENTS>".
+ */
 static bool
 is_long_cxx(const struct profile *profile, const struct pb_function *function)
 {
 	const char *system = profile_text(profile, function->system_name);
-	return !strncmp(system, "_Z", 2) && !strstr(system, "17h");
+	size_t bytes = strlen(system), name_bytes = strcspn(system, " :.<");
+	if (!strncmp(system, "_Z", 2))
+		return !strstr(system, "17h");
+	return name_bytes && system[name_bytes] == '<' &&
+	       system[bytes - 1] == '>';
 }
 
 static void
@@ -70,6 +80,8 @@ add_line(struct maker *maker, struct place *place,
 		shorter = short_name(clear);
 	const char *shown = shorter ? shorter : clear;
 	place->frames[place->count++] = number_of(maker->samples, shown);
+	if (dropped_function(maker->dropped, clear))
+		place->dropped = place->count;
 	/* As go tool pprof: a source file's name matches, too. */
 	place->focused = place->focused ||
 			 matches(maker->filter->focus, clear) ||
@@ -126,6 +138,24 @@ place_of(struct maker *maker, uint64_t location_id)
 	return place;
 }
 
+/*
+ * The first location of a sample's stack that is shown: what a dropped function
+ * called goes with it, unless no function that called it would be left.
+ */
+static size_t
+first_shown(struct maker *maker, const struct pb_sample *sample)
+{
+	bool caller = false;
+	for (size_t i = sample->n_location_id; i-- > 0;) {
+		const struct place *place =
+			place_of(maker, sample->location_id[i]);
+		if (caller && place->dropped)
+			return place->dropped == place->count ? i + 1 : i;
+		caller = caller || !place->dropped;
+	}
+	return 0;
+}
+
 /* The stack of a sample, unless a filter leaves it out. */
 static bool
 make_stack(struct maker *maker, const struct pb_sample *sample,
@@ -134,12 +164,16 @@ make_stack(struct maker *maker, const struct pb_sample *sample,
 	bool focused = false, ignored = false;
 	uint32_t *frames = NULL;
 	size_t count = 0, capacity = 0;
-	for (size_t i = 0; i < sample->n_location_id; i++) {
+	for (size_t i = first_shown(maker, sample); i < sample->n_location_id;
+	     i++) {
 		const struct place *place =
 			place_of(maker, sample->location_id[i]);
+		/* Of a location that is dropped altogether, all is left. */
+		size_t first =
+			place->dropped < place->count ? place->dropped : 0;
 		focused = focused || place->focused;
 		ignored = ignored || place->ignored;
-		for (size_t j = 0; j < place->count; j++) {
+		for (size_t j = first; j < place->count; j++) {
 			memory_grow(frames, count, capacity);
 			frames[count++] = place->frames[j];
 		}
@@ -188,13 +222,17 @@ samples_make(const struct profile *profile, const struct samples_filter *filter,
 		memory_get(pb->n_sample_type * sizeof(double));
 	for (size_t i = 0; names_of && i < names_of->name_count; i++)
 		number_of(samples, names_of->names[i]);
-	struct maker maker = { .samples = samples, .filter = filter };
+	struct dropped *dropped = dropped_open(profile);
+	struct maker maker = { .samples = samples,
+			       .filter = filter,
+			       .dropped = dropped };
 	maker.places = memory_get(pb->n_location * sizeof(*maker.places));
 	for (size_t i = 0; i < pb->n_sample; i++)
 		add_sample(&maker, pb->sample[i]);
 	for (size_t i = 0; i < pb->n_location; i++)
 		free(maker.places[i].frames);
 	free(maker.places);
+	dropped_close(dropped);
 	return samples;
 }
 

@@ -27,9 +27,7 @@ struct symbolizer {
 	struct table *file_numbers; /* name NUL build-id → files[] */
 	struct lookup_file *files;
 	size_t file_count, file_capacity;
-	struct lookup_question *questions;
-	struct pb_location **asked; /* by question */
-	size_t question_count;
+	struct place *places;	 /* by question */
 	struct table *functions; /* struct function_key → function id */
 	struct perf_map *perf_map;
 	bool perf_map_tried;
@@ -40,6 +38,12 @@ struct function_key {
 	int64_t system_name;
 	int64_t filename;
 	int64_t start_line;
+};
+
+/* A location that is in a file. */
+struct place {
+	struct pb_location *location;
+	struct lookup_question question;
 };
 
 static size_t
@@ -160,7 +164,7 @@ static void
 take_answer(void *data, size_t question, const struct lookup_answer *answer)
 {
 	struct symbolizer *symbolizer = data;
-	struct pb_location *location = symbolizer->asked[question];
+	struct pb_location *location = symbolizer->places[question].location;
 	struct pb_mapping *mapping =
 		profile_mapping(symbolizer->profile, location->mapping_id);
 	if (answer->has_lines && !symbolizer->options->no_inlines)
@@ -170,47 +174,69 @@ take_answer(void *data, size_t question, const struct lookup_answer *answer)
 			  answer->count);
 }
 
-static void
-ask(struct symbolizer *symbolizer, struct pb_location **bare, size_t count)
+static int
+compare_places(const void *a, const void *b)
 {
-	struct lookup lookup = {
-		.locate = &symbolizer->options->locate,
-		.only_outermost = symbolizer->options->no_inlines,
-		.quiet = symbolizer->options->quiet,
-		.answer = take_answer,
-		.data = symbolizer,
-	};
-	symbolizer->file_numbers = table_new();
-	symbolizer->questions =
-		memory_get(count * sizeof(*symbolizer->questions));
-	symbolizer->asked = memory_get(count * sizeof(*symbolizer->asked));
+	const struct place *x = a, *y = b;
+	if (x->question.file != y->question.file)
+		return x->question.file < y->question.file ? -1 : 1;
+	return x->location->id < y->location->id
+		       ? -1
+		       : x->location->id > y->location->id;
+}
+
+/* The locations that are in a file, those of one file together. */
+static size_t
+find_places(struct symbolizer *symbolizer, struct pb_location **bare,
+	    size_t count)
+{
+	size_t found = 0;
+	symbolizer->places = memory_get(count * sizeof(struct place));
 	for (size_t i = 0; i < count; i++) {
 		const struct pb_mapping *mapping =
 			profile_mapping(symbolizer->profile,
 					bare[i]->mapping_id);
 		if (!mapping || bare[i]->address < mapping->memory_start)
 			continue;
-		symbolizer->asked[symbolizer->question_count] = bare[i];
-		symbolizer->questions[symbolizer->question_count++] =
-			(struct lookup_question){
-				.file = file_of(symbolizer, mapping),
-				.file_offset = bare[i]->address -
-					       mapping->memory_start +
-					       mapping->file_offset,
-				.mapping_offset = mapping->file_offset,
-			};
+		uint64_t offset = bare[i]->address - mapping->memory_start +
+				  mapping->file_offset;
+		symbolizer->places[found++] = (struct place){
+			.location = bare[i],
+			.question = { .file = file_of(symbolizer, mapping),
+				      .file_offset = offset,
+				      .mapping_offset = mapping->file_offset },
+		};
 	}
-	lookup.files = symbolizer->files;
-	lookup.file_count = symbolizer->file_count;
-	lookup.questions = symbolizer->questions;
-	lookup.question_count = symbolizer->question_count;
+	qsort(symbolizer->places, found, sizeof(struct place), compare_places);
+	return found;
+}
+
+static void
+ask(struct symbolizer *symbolizer, struct pb_location **bare, size_t count)
+{
+	symbolizer->file_numbers = table_new();
+	size_t found = find_places(symbolizer, bare, count);
+	struct lookup_question *questions =
+		memory_get(found * sizeof(*questions));
+	for (size_t i = 0; i < found; i++)
+		questions[i] = symbolizer->places[i].question;
+	struct lookup lookup = {
+		.locate = &symbolizer->options->locate,
+		.only_outermost = symbolizer->options->no_inlines,
+		.quiet = symbolizer->options->quiet,
+		.files = symbolizer->files,
+		.questions = questions,
+		.question_count = found,
+		.answer = take_answer,
+		.data = symbolizer,
+	};
 	lookup_run(&lookup);
 	symbolizer->counts->refused = lookup.refused_count;
 	symbolizer->counts->lost = lookup.lost_count;
 	table_free(symbolizer->file_numbers);
 	free(symbolizer->files);
-	free(symbolizer->questions);
-	free(symbolizer->asked);
+	free(symbolizer->places);
+	free(questions);
 }
 
 /* What no file had a name for. */
@@ -230,22 +256,7 @@ ask_jit(struct symbolizer *symbolizer, struct pb_location *location)
 		symbolizer->counts->unresolved++;
 }
 
-static int
-compare_locations(const void *a, const void *b)
-{
-	const struct pb_location *x = *(struct pb_location *const *)a;
-	const struct pb_location *y = *(struct pb_location *const *)b;
-	if (x->mapping_id != y->mapping_id)
-		return x->mapping_id < y->mapping_id ? -1 : 1;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/*
- * The locations without names, by file and address: each function is looked
- * into once then, and need not be remembered.
- */
+/* The locations without names. */
 static struct pb_location **
 bare_locations(const struct profile *profile, size_t *count)
 {
@@ -255,9 +266,6 @@ bare_locations(const struct profile *profile, size_t *count)
 	for (size_t i = 0; i < pb->n_location; i++)
 		if (!pb->location[i]->n_line)
 			bare[(*count)++] = pb->location[i];
-	if (*count)
-		qsort(bare, *count, sizeof(struct pb_location *),
-		      compare_locations);
 	return bare;
 }
 

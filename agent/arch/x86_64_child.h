@@ -77,6 +77,14 @@ arch_call_on_stack(void *stack_top, void (*body)(void))
 			   "xmm15");
 }
 
+/* What a signal handler returns to, SA_RESTORER of rt_sigaction(2). */
+static __attribute__((naked, unused)) void
+arch_sigreturn(void)
+{
+	__asm__("mov $15, %eax\n\t" /* rt_sigreturn */
+		"syscall");
+}
+
 /*
  * True under valgrind, which ends a program that makes such a child. Its
  * client requests (valgrind manual, "The Client Request mechanism") are four

@@ -15,6 +15,7 @@
 /* A system call in a saved context: where it is, and its arguments. */
 struct arch_call {
 	uintptr_t ip; /* after the system call instruction */
+	uintptr_t sp;
 	long result;
 	uint64_t arguments[6];
 };
@@ -65,6 +66,7 @@ arch_context_call(const ucontext_t *context)
 
 	return (struct arch_call){
 		.ip = (uintptr_t)regs[REG_RIP],
+		.sp = (uintptr_t)regs[REG_RSP],
 		.result = (long)regs[REG_RAX],
 		.arguments = { (uint64_t)regs[REG_RDI], (uint64_t)regs[REG_RSI],
 			       (uint64_t)regs[REG_RDX], (uint64_t)regs[REG_R10],

@@ -383,3 +383,19 @@ $dir/patient.$victim.$seq.heap.pb.gz" ]
 	[ "$status" -eq 0 ]
 	[ "$(wc -l <<<"$output")" -eq 3 ]
 }
+
+@test "dump signals a thread that it does not disturb" {
+	mkfifo "$dir/input"
+	HEAPAGENT_DIR=$dir start env LD_PRELOAD="$root/build/libheapagent.so" \
+		"$prog/event_loop" "$dir/input"
+	for _ in 1 2 3; do
+		"$heapagent" dump "$victim"
+	done
+	echo >"$dir/input"
+	for ((i = 0; i < 500; i++)); do
+		[ -d "/proc/$victim" ] || break
+		sleep 0.02
+	done
+	victim=
+	[ "$(tail -n 1 "$dir/victim.out")" = "1 " ]
+}

@@ -78,6 +78,7 @@ stack_of() {
 	awk -v name="$2" '
 		/^-+\+/ { if (hit) print text; text = ""; hit = 0; next }
 		$1 == "thread:" { hit = $2 == name; next }
+		$1 == "tid:" || $1 == "blocked:" { next }
 		$1 == "state:" { sub(/^ *state: */, ""); text = $0 ":"; next }
 		{ text = text " " $NF }
 		END { if (hit) print text }' "$1"
@@ -96,12 +97,12 @@ case_passes() {
 threads_are_named() {
 	local traces=$BATS_TEST_TMPDIR/traces
 	traces "$(newest threads)" >"$traces"
-	[[ $(stack_of "$traces" t-poll) == "sleeping:"*" in_poll "* ]]
-	[[ $(stack_of "$traces" t-epoll) == "sleeping:"*" in_epoll "* ]]
-	[[ $(stack_of "$traces" t-finite) == "sleeping:"*" in_finite_epoll "* ]]
-	[[ $(stack_of "$traces" t-sem) == "sleeping:"*" in_semaphore "* ]]
-	[[ $(stack_of "$traces" t-mutex) == "sleeping:"*" in_mutex "* ]]
-	[[ $(stack_of "$traces" t-sleep) == "sleeping:"*" in_sleep "* ]]
+	[[ $(stack_of "$traces" t-poll) == "poll:"*" in_poll "* ]]
+	[[ $(stack_of "$traces" t-epoll) == "epoll_wait:"*" in_epoll "* ]]
+	[[ $(stack_of "$traces" t-finite) == "epoll_wait:"*" in_finite_epoll "* ]]
+	[[ $(stack_of "$traces" t-sem) == "futex wait:"*" in_semaphore "* ]]
+	[[ $(stack_of "$traces" t-mutex) == "futex wait:"*" in_mutex "* ]]
+	[[ $(stack_of "$traces" t-sleep) == "clock_nanosleep:"*" in_sleep "* ]]
 	[[ $(stack_of "$traces" t-spin) == "running: spinning run "* ]]
 	[[ $(stack_of "$traces" dump_threads) == "running:"*" main "* ]]
 	[ "$(sum "$(newest threads)" threads)" = 9 ]
@@ -115,7 +116,7 @@ threads_are_named() {
 	dump 2
 	threads_are_named
 	[[ $(stack_of "$BATS_TEST_TMPDIR/traces" t-sigwait) == \
-		"sleeping:"*" in_sigwait "* ]]
+		"rt_sigtimedwait:"*" in_sigwait "* ]]
 	[ "$(counter_of threads_unanswered)" = 0 ]
 	[ "$(counter_of threads_by_signal)" = 0 ]
 	[ "$(counter_of threads_by_syscall_file)" = 2 ]
@@ -132,7 +133,7 @@ threads_are_named() {
 	[ "$(counter_of threads_unanswered)" = 0 ]
 	# sigwait returns only what it waits for.
 	[[ $(stack_of "$BATS_TEST_TMPDIR/traces" t-sigwait) == \
-		"sleeping:"*" in_sigwait "* ]]
+		"rt_sigtimedwait:"*" in_sigwait "* ]]
 	[ "$(counter_of threads_by_signal)" = 8 ]
 	# A time-out of unknown remainder has returned EINTR (README, limits).
 	status=0
@@ -384,35 +385,6 @@ threads_are_named() {
 		wait_for 10 is_quiet
 		[ "$(files)" = 0 ]
 	done
-}
-
-# --- interrupted system calls
-
-# What the program prints without us, and what is documented to differ.
-same_calls() {
-	local mode=$1
-	shift
-	"$@" env LD_PRELOAD="$AGENT" "$PROG/eintr" "$mode" \
-		>"$BATS_TEST_TMPDIR/calls.$mode$#"
-	diff <(grep -v ^finite "$BATS_TEST_TMPDIR/calls") \
-		<(grep -v ^finite "$BATS_TEST_TMPDIR/calls.$mode$#")
-	complete 10
-}
-
-@test "blocking calls of the signalled thread and of others return the same" {
-	"$PROG/eintr" none >"$BATS_TEST_TMPDIR/calls"
-	[ "$(wc -l <"$BATS_TEST_TMPDIR/calls")" = 35 ]
-	same_calls other timeout 60
-	# With ptrace not even the finite ones differ.
-	diff "$BATS_TEST_TMPDIR/calls" "$BATS_TEST_TMPDIR"/calls.other*
-	same_calls self timeout 60
-	[ "$(diff "$BATS_TEST_TMPDIR/calls" "$BATS_TEST_TMPDIR"/calls.self* |
-		grep -c '^>')" -le 5 ]
-}
-
-@test "the same where ptrace is refused, for other threads too" {
-	"$PROG/eintr" none >"$BATS_TEST_TMPDIR/calls"
-	same_calls other timeout 60 "$PROG/refuse" ptrace
 }
 
 # --- at exit

@@ -160,7 +160,7 @@ dwo_of() {
 	one 0 $SMALL "$HEAPAGENT" symbolize --sysroot root p.pb.gz
 	one 0 $SMALL "$HEAPAGENT" symbolize --debug-dir tree s.pb.gz
 	one 2 $SMALL "$HEAPAGENT" symbolize --perf-map map p.pb.gz
-	one 0 $SMALL "$HEAPAGENT" symbolize --sysroot loop p.pb.gz
+	one 2 $SMALL "$HEAPAGENT" symbolize --sysroot loop p.pb.gz
 }
 
 @test "programs with damaged headers, and damaged anywhere" {

@@ -208,9 +208,9 @@ sys.stdin.read()' <"$BATS_TEST_TMPDIR/stdin" >"$BATS_TEST_TMPDIR/out" 3>&- &
 	text=$(newest_text threads)
 	cat "$text"
 	[ "$(head -n 1 "$text")" = "threads profile: total 9" ]
-	[ "$(grep -c '^# thread .* ([a-z-]*) x1:$' "$text")" = 9 ]
-	grep -q '^# thread t-sigwait (sleeping) x1:$' "$text"
-	grep -q '^# thread t-spin (running) x1:$' "$text"
+	[ "$(grep -cE '^# thread [0-9]+ ".*" \[[a-z_ ]+\]:$' "$text")" = 9 ]
+	grep -qE '^# thread [0-9]+ "t-sigwait" \[rt_sigtimedwait\]:$' "$text"
+	grep -qE '^# thread [0-9]+ "t-spin" \[running\]:$' "$text"
 	grep -q '^# Threads = 9$' "$text"
 	[ "$(sum "$(converted "$text")" threads)" = 9 ]
 	go tool pprof -top "$PROG/dump_threads" "$text" 2>/dev/null |
@@ -218,13 +218,13 @@ sys.stdin.read()' <"$BATS_TEST_TMPDIR/stdin" >"$BATS_TEST_TMPDIR/out" 3>&- &
 	"$ROOT/build/heapagent" text "$text" >"$BATS_TEST_TMPDIR/named"
 	# The block of a thread: its name, its addresses, its functions.
 	for name in poll epoll sem sleep sigwait; do
-		sed -n "/^# thread t-$name /,/^\$/p" \
-			"$BATS_TEST_TMPDIR/named" | grep -qE \
-			'^#	0x[0-9a-f]+	in_[a-z]+\+0x[0-9a-f]+	.*dump_threads.c:[0-9]+$'
+		sed -n "/^thread [0-9]* \"t-$name\" /,/^\$/p" \
+			"$BATS_TEST_TMPDIR/named" | grep -A 1 '^in_[a-z]*$' |
+			grep -qE '^	.*dump_threads.c:[0-9]+ \+0x[0-9a-f]+$'
 	done
 	# How far into the function: as the symbol table has it.
-	offset=$(sed -n 's/^#.*	in_sigwait+\(0x[0-9a-f]*\)	.*/\1/p' \
-		"$BATS_TEST_TMPDIR/named")
+	offset=$(grep -A 1 '^in_sigwait$' "$BATS_TEST_TMPDIR/named" |
+		sed -n 's/^	.* +\(0x[0-9a-f]*\)$/\1/p')
 	start=0x$(nm "$PROG/dump_threads" | sed -n 's/ t in_sigwait$//p')
 	grep "dump_threads+$(printf '0x%x' $((start + offset)))\$" "$text"
 	exec 5>&-

@@ -104,6 +104,34 @@ print(round(math.sqrt(50 / (math.exp(2) - 1)) * 1048576))')" ]
 	[[ $output != *±* ]]
 }
 
+@test "drop_frames and keep_frames of the profile, as go tool pprof" {
+	local keep
+	for keep in - 'take_k.*'; do
+		"$MAKE" d.pb.gz <<-END
+			type space bytes
+			drop take.*|(anonymous.namespace.::)?lower
+			keep $keep
+			mapping 0x1000 0x2000 0x1000 /opt/app -
+			function lower a.c 10
+			function take_it a.c 20
+			function take_kept a.c 20
+			function main main.c 1
+			function start main.c 1
+			sample 1 1 f1:1 f2:2 f4:3 f5:4
+			sample 1 10 f1:1 f3:2 f4:3
+			sample 1 100 f1:1 f2:2
+			sample 1 1000 f4:5 f3:6 f5:7
+		END
+		pprof_top d.pb.gz space | grep -v 0x >pprof
+		our_top d.pb.gz space >ours
+		diff pprof ours
+		cat ours
+		[ "$(grep -c take_kept ours)" -eq $((${#keep} > 1)) ]
+	done
+	grep -qx '10 1010 take_kept' ours
+	grep -qx '100 100 lower' ours
+}
+
 @test "--focus and --ignore take functions and files" {
 	"$HEAPAGENT" top --json --focus '^beta$' a.pb.gz >a.json
 	[ "$(json a.json 'sorted(f)')" = "['alpha', 'beta', 'main']" ]

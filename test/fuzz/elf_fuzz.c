@@ -6,8 +6,9 @@
  * The same bytes are the program, its .dwp, and whatever .gnu_debuglink,
  * .gnu_debugaltlink or a skeleton unit looks for under the name "input".
  */
-/* SYMBOLIZE: debuginfod demangle elf_file inlines locate memory object */
-/* SYMBOLIZE: package ranges reason symbols utf8 */
+/* SYMBOLIZE: debuginfod demangle die dwarf_file elf_file inlines locate */
+/* SYMBOLIZE: memory object package ranges reason source_path symbols table */
+/* SYMBOLIZE: utf8 */
 #include "demangle.h"
 #include "input.h"
 #include "object.h"

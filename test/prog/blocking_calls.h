@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blocking_calls.h - the table of calls that eintr.c makes, and what ends each.
+ * blocking_calls.h - calls that eintr.c makes, and what wakes them; more are in
+ * blocking_waits.h and blocking_files.h.
  */
 #ifndef HEAPAGENT_TEST_BLOCKING_CALLS_H
 #define HEAPAGENT_TEST_BLOCKING_CALLS_H
@@ -29,8 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* When the signals come, and when what the call waits for happens. */
-#define SIGNAL_MS 60
+/* When what a call waits for happens, and how long a finite one waits. */
 #define WAKE_MS 240
 
 static int ends[2]; /* of a pipe: nothing in it until it is woken */
@@ -451,47 +451,5 @@ call_semtimedop(void)
 
 	return semtimedop(semaphores, &down, 1, &duration);
 }
-
-static const struct {
-	const char *name;
-	long (*call)(void);
-	void (*wake)(void); /* NULL: it ends by time, after WAKE_MS at least */
-} calls[] = {
-	{ "read", call_read, wake_pipe },
-	{ "poll", call_poll, wake_pipe },
-	{ "ppoll", call_ppoll, wake_pipe },
-	{ "select", call_select, wake_pipe },
-	{ "epoll_wait", call_epoll_wait, wake_pipe },
-	{ "epoll_pwait", call_epoll_pwait, wake_pipe },
-	{ "epoll_pwait2", call_epoll_pwait2, wake_pipe },
-	{ "pause", call_pause, wake_signal },
-	{ "sigsuspend", call_sigsuspend, wake_signal },
-	{ "sigwaitinfo", call_sigwaitinfo, wake_signal },
-	{ "semop", call_semop, wake_semop },
-	{ "msgrcv", call_msgrcv, wake_queue },
-	{ "sem_wait", call_sem_wait, wake_semaphore },
-	{ "cond_wait", call_cond_wait, wake_condition },
-	{ "recv", call_recv, wake_socket },
-	{ "recv SO_RCVTIMEO", call_recv_timed, wake_socket },
-	{ "read SO_RCVTIMEO", call_read_timed, wake_socket },
-	{ "recv times out", call_recv_times_out, NULL },
-	{ "accept times out", call_accept_times_out, NULL },
-	{ "waitpid", call_waitpid, NULL },
-	{ "mq_timedreceive", call_mq_receive, NULL },
-	{ "timerfd", call_timerfd, NULL },
-	{ "nanosleep", call_nanosleep, NULL },
-	{ "nanosleep in place", call_nanosleep_in_place, NULL },
-	{ "clock_nanosleep", call_clock_nanosleep, NULL },
-	{ "sleep", call_sleep, NULL },
-	{ "select times out", call_select_times_out, NULL },
-	{ "ppoll times out", call_ppoll_times_out, NULL },
-	{ "sem_timedwait", call_sem_timedwait, NULL },
-	{ "cond_timedwait", call_cond_timedwait, NULL },
-	{ "finite poll", call_poll_finite, NULL },
-	{ "finite epoll_wait", call_epoll_finite, NULL },
-	{ "finite usleep", call_usleep, NULL },
-	{ "finite sigtimedwait", call_sigtimedwait, NULL },
-	{ "finite semtimedop", call_semtimedop, NULL },
-};
 
 #endif

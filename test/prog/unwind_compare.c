@@ -7,10 +7,13 @@
  * every instruction of a program that sets its own trap flag, both walk the
  * interrupted stack, UNWIND_COMPARE_WALKS times at most. At exit the file that
  * UNWIND_COMPARE_OUT names gets a summary line and one line for each place
- * where the two first differ.
+ * where the two first differ. It also gets a line that says in how many places
+ * of functions with a frame pointer its distance from sp was told from the code
+ * alone (unwind_fp.h), and how often that was wrong.
  *
- * LINK: unwind row_cache cfi cfi_program cfi_expression modules loader
- * LINK: elf_image executable span region counters sys
+ * LINK: unwind unwind_fp unwind_row instruction row_cache cfi cfi_program
+ * LINK: cfi_expression modules loader elf_image executable span region
+ * LINK: counters sys
  * CFLAGS: -shared -fPIC -O2 -fvisibility=hidden -ftls-model=initial-exec
  * CFLAGS: -Wl,-z,now
  */
@@ -33,8 +36,11 @@
 #include "frame.h"
 #include "modules.h"
 #include "region.h"
+#include "row.h"
 #include "sys.h"
 #include "unwind.h"
+#include "unwind_fp.h"
+#include "unwind_row.h"
 
 #define FRAMES 256
 #define PLACES 512
@@ -61,6 +67,8 @@ struct place {
 static struct place places[PLACES];
 static unsigned place_count;
 static unsigned long walks, frames_compared, equal, truncated;
+static unsigned long framed, told, told_wrong;
+static int32_t distances[UNWIND_FP_CODE_MAX];
 static struct unwind_scratch scratch;
 static uint64_t ours[FRAMES], theirs[FRAMES];
 static _Thread_local struct span own;
@@ -151,6 +159,37 @@ note(unsigned at, unsigned n, unsigned m, bool complete, bool their_complete)
 		places[place_count++] = place;
 }
 
+/* Where fp is known: is it what the code says? */
+static void
+check_distance(const ucontext_t *context)
+{
+	const greg_t *registers = context->uc_mcontext.gregs;
+	uintptr_t ip = (uintptr_t)registers[REG_RIP], pc = ip;
+	unsigned number = modules_find(ip);
+	const struct module *module = module_at(number);
+	struct unwind_fp_code code = {
+		.section = unwind_section(module),
+		.text_start = module->bias + module->text_start,
+		.text_end = module->bias + module->text_end,
+		.cfi_memory = &scratch,
+		.distances = distances,
+	};
+	enum row_kind kind;
+	int64_t distance;
+
+	if (number == 0)
+		return;
+	kind = row_kind(unwind_row_of_module(module, ip, &pc, &scratch));
+	if (kind != ROW_FP && kind != ROW_FP_LOAD)
+		return;
+	framed++;
+	distance = unwind_fp_distance(&code, ip);
+	told += distance >= 0;
+	if (distance >= 0 &&
+	    distance != registers[REG_RBP] - registers[REG_RSP])
+		told_wrong++;
+}
+
 static void
 compare(ucontext_t *context)
 {
@@ -161,6 +200,7 @@ compare(ucontext_t *context)
 	/* Acquire and release: one walk at a time uses the arrays. */
 	if (walks >= walks_max || atomic_exchange_acq_rel(&busy, 1))
 		return;
+	check_distance(context);
 	n = our_walk(context, &end);
 	m = their_walk(context, &their_complete);
 	walks++;
@@ -248,6 +288,8 @@ report(void)
 		return;
 	fprintf(out, "walks %lu frames %lu equal %lu truncated %lu places %u\n",
 		walks, frames_compared, equal, truncated, place_count);
+	fprintf(out, "framed %lu told %lu wrong %lu\n", framed, told,
+		told_wrong);
 	for (unsigned i = 0; i < place_count; i++) {
 		fprintf(out, "differ %lu %s %s after", places[i].times,
 			places[i].ours_complete ? "complete" : "truncated",

@@ -14,6 +14,8 @@
  *	 frame 0x555555555100 1 /usr/bin/program+0x1100 FUNCTION
  *
  * An address is followed by its mapping's id, file and offset in the file.
+ * With --raw before the files, functions have their mangled names.
+ *
  * Reads with code that protobuf-c generates, nothing of the agent's.
  */
 #include <inttypes.h>
@@ -37,6 +39,7 @@ typedef Perftools__Profiles__Function function;
 typedef Perftools__Profiles__ValueType value_type;
 
 static const char *file_name;
+static bool raw_names;
 
 static void __attribute__((noreturn, format(printf, 1, 2)))
 fail(const char *format, ...)
@@ -196,7 +199,7 @@ print_frame(const profile *p, const location *l)
 	for (size_t i = 0; i < l->n_line; i++) {
 		const function *f = find_function(p, l->line[i]->function_id);
 
-		printf(" %s", text(p, f->name));
+		printf(" %s", text(p, raw_names ? f->system_name : f->name));
 		if (l->line[i]->line != 0)
 			printf(" %s:%" PRId64, text(p, f->filename),
 			       l->line[i]->line);
@@ -228,11 +231,12 @@ print_sample(const profile *p, const sample *s)
 int
 main(int argc, char **argv)
 {
-	if (argc < 2) {
-		fprintf(stderr, "usage: %s FILE...\n", argv[0]);
+	raw_names = argc > 1 && strcmp(argv[1], "--raw") == 0;
+	if (argc < 2 + raw_names) {
+		fprintf(stderr, "usage: %s [--raw] FILE...\n", argv[0]);
 		return 2;
 	}
-	for (int i = 1; i < argc; i++) {
+	for (int i = 1 + raw_names; i < argc; i++) {
 		size_t size_bytes;
 		unsigned char *data;
 		profile *p;

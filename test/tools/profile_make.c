@@ -10,6 +10,8 @@
  *	period 524288 space bytes
  *	time 1700000000000000000
  *	comment any text
+ *	drop REGEX
+ *	keep REGEX
  *	mapping START LIMIT OFFSET FILE BUILDID		(numbers from 1; - for
  *"") function NAME FILE LINE				(numbers from 1) sample
  *64 1,64,1,64 FRAME FRAME...		(mean block size; values)
@@ -161,6 +163,10 @@ add_line(char *line)
 	} else if (!strcmp(what, "period")) {
 		pb->period = (int64_t)number();
 		pb->period_type = value_type();
+	} else if (!strcmp(what, "drop")) {
+		pb->drop_frames = string(word());
+	} else if (!strcmp(what, "keep")) {
+		pb->keep_frames = string(word());
 	} else if (!strcmp(what, "time")) {
 		pb->time_nanos = (int64_t)number();
 	} else if (!strcmp(what, "comment")) {

@@ -252,15 +252,21 @@ static void
 test_special_functions(void **state)
 {
 	struct search here = section_of((uintptr_t)plain);
+	struct cfi_function function;
 
 	(void)state;
 	assert_int_equal(row_at(trampoline_body), ROW_SIGNAL);
 	expect(row_at(personal_body), ROW_SP, 48, ROW_AT_SAME, 0);
 	assert_int_equal(row_at(uncovered), ROW_NONE);
-	assert_true(cfi_begins(&here.section, (uintptr_t)plain, memory));
-	assert_false(
-		cfi_begins(&here.section, (uintptr_t)plain_pushed, memory));
-	assert_false(cfi_begins(&here.section, (uintptr_t)uncovered, memory));
+	assert_true(cfi_function(&here.section, (uintptr_t)plain, memory,
+				 &function));
+	assert_int_equal(function.first, plain);
+	assert_true(function.end > (uintptr_t)plain_pushed);
+	assert_true(cfi_function(&here.section, (uintptr_t)plain_pushed, memory,
+				 &function));
+	assert_int_equal(function.first, plain);
+	assert_false(cfi_function(&here.section, (uintptr_t)uncovered, memory,
+				  &function));
 }
 
 static void

@@ -386,12 +386,14 @@ test_truncated_stack(void **state)
 {
 	struct fixture *f = *state;
 	const uint64_t frames[] = { frame_make(1, 0x1100), FRAME_TRUNCATED };
+	const uint64_t other = FRAME_UNCERTAIN;
 	const int64_t value = 1;
 	struct reader location, mapping;
 	struct field line, function;
 
 	pprof_sample(f->pprof, frames, 2, &value, 1, NULL, 0);
 	pprof_sample(f->pprof, frames, 2, &value, 1, NULL, 0);
+	pprof_sample(f->pprof, &other, 1, &value, 1, NULL, 0);
 	read_back(f);
 	location = location_of(f, 1, 1);
 	assert_int_equal(number_of(location, 3), 0);
@@ -400,7 +402,8 @@ test_truncated_stack(void **state)
 	assert_int_equal(number_of(line.bytes, 1), 1);
 	assert_int_equal(number_of(function.bytes, 1), 1);
 	assert_string_equal(text_of(f, function.bytes, 2), "[truncated]");
-	assert_false(nth(f->all, 5, 1, &function));
+	assert_true(nth(f->all, 5, 1, &function));
+	assert_string_equal(text_of(f, function.bytes, 2), "[uncertain]");
 	mapping = mapping_of(f, location);
 	assert_string_equal(text_of(f, mapping, 5), "[heapagent]");
 	assert_int_equal(number_of(mapping, 7), 1);

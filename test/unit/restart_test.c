@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* restart_test.c - which interrupted calls are made again, and how. */
-/* LINK: restart sys */
+/* LINK: restart call_number resume sys */
 #include "restart.h"
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "sys.h"
 
 /* Code as libc has it, behind enough bytes to look back on. */
 struct code {
@@ -72,7 +74,7 @@ an_endless_call_is_made_again(void **state)
 
 	(void)state;
 	context.uc_mcontext.gregs[REG_RDX] = -1;
-	assert_true(restart_call(&context));
+	assert_true(restart_call(&context, restart_begin(&context)));
 	assert_rerun(&context, &code, SYS_poll);
 	assert_int_equal(context.uc_mcontext.gregs[REG_RDX], -1);
 }
@@ -85,7 +87,7 @@ a_finite_call_keeps_its_result(void **state)
 
 	(void)state;
 	context.uc_mcontext.gregs[REG_RDX] = 100;
-	assert_false(restart_call(&context));
+	assert_false(restart_call(&context, restart_begin(&context)));
 	assert_int_equal(context.uc_mcontext.gregs[REG_RAX], -EINTR);
 	assert_ptr_equal(context.uc_mcontext.gregs[REG_RIP],
 			 code.bytes + code.length);
@@ -99,9 +101,9 @@ a_call_that_ended_otherwise_is_left_alone(void **state)
 
 	(void)state;
 	context.uc_mcontext.gregs[REG_RAX] = -EAGAIN;
-	assert_false(restart_call(&context));
+	assert_false(restart_call(&context, restart_begin(&context)));
 	context.uc_mcontext.gregs[REG_RAX] = 0;
-	assert_false(restart_call(&context));
+	assert_false(restart_call(&context, restart_begin(&context)));
 }
 
 static void
@@ -114,7 +116,7 @@ minus_four_in_plain_code_is_left_alone(void **state)
 	emit_number(&code, SYS_pause);
 	emit(&code, "\x90\x90", 2); /* no system call before us */
 	context = interrupted(&code);
-	assert_false(restart_call(&context));
+	assert_false(restart_call(&context, restart_begin(&context)));
 }
 
 static void
@@ -129,7 +131,7 @@ an_instruction_may_stand_between(void **state)
 	emit(&code, "\x0f\x05", 2);
 	context = interrupted(&code);
 	context.uc_mcontext.gregs[REG_R10] = -1;
-	assert_true(restart_call(&context));
+	assert_true(restart_call(&context, restart_begin(&context)));
 	assert_rerun(&context, &code, SYS_epoll_pwait);
 }
 
@@ -144,7 +146,7 @@ a_number_that_is_not_in_the_code_is_not_guessed(void **state)
 	emit(&code, "\x0f\x05", 2);
 	context = interrupted(&code);
 	context.uc_mcontext.gregs[REG_RDX] = -1;
-	assert_false(restart_call(&context));
+	assert_false(restart_call(&context, restart_begin(&context)));
 }
 
 static void
@@ -156,7 +158,7 @@ code_that_cannot_be_read_is_not(void **state)
 	memset(&context, 0, sizeof(context));
 	context.uc_mcontext.gregs[REG_RAX] = -EINTR;
 	context.uc_mcontext.gregs[REG_RIP] = 2;
-	assert_false(restart_call(&context));
+	assert_false(restart_call(&context, restart_begin(&context)));
 }
 
 static void
@@ -169,17 +171,17 @@ a_sleep_goes_on_with_what_remains(void **state)
 	(void)state;
 	context.uc_mcontext.gregs[REG_RDX] = (greg_t)(uintptr_t)&request;
 	context.uc_mcontext.gregs[REG_R10] = (greg_t)(uintptr_t)&remaining;
-	assert_true(restart_call(&context));
+	assert_true(restart_call(&context, restart_begin(&context)));
 	assert_rerun(&context, &code, SYS_clock_nanosleep);
 	assert_ptr_equal(context.uc_mcontext.gregs[REG_RDX], &remaining);
 	assert_int_equal(request.tv_sec, 9);
 	/* Nobody knows what remains: */
 	context = interrupted(&code);
 	context.uc_mcontext.gregs[REG_RDX] = (greg_t)(uintptr_t)&request;
-	assert_false(restart_call(&context));
+	assert_false(restart_call(&context, restart_begin(&context)));
 	/* It is known, as a point in time: */
 	context.uc_mcontext.gregs[REG_RSI] = TIMER_ABSTIME;
-	assert_true(restart_call(&context));
+	assert_true(restart_call(&context, restart_begin(&context)));
 	assert_ptr_equal(context.uc_mcontext.gregs[REG_RDX], &request);
 }
 
@@ -197,10 +199,10 @@ a_pending_signal_wants_the_result(void **state)
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, &before);
 	raise(SIGUSR1);
-	assert_false(restart_call(&context));
+	assert_false(restart_call(&context, restart_begin(&context)));
 	/* Unless the interrupted code blocks it. */
 	sigaddset(&context.uc_sigmask, SIGUSR1);
-	assert_true(restart_call(&context));
+	assert_true(restart_call(&context, restart_begin(&context)));
 	sigwait(&set, &nr);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
@@ -212,13 +214,15 @@ the_table(void **state)
 	const uint64_t wait[6] = { 0, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, 99 };
 	const uint64_t bitset[6] = { 0, FUTEX_WAIT_BITSET, 0, 99 };
 	const uint64_t lock[6] = { 0, FUTEX_LOCK_PI };
+	const uint64_t pointer[6] = { 0, 0, 99 };
 	const uint64_t fifth[6] = { 0, 0, 0, 0, 99 };
 	const uint64_t endless[6] = { 0, 0, 0, UINT32_MAX };
 	const uint64_t finite[6] = { 0, 0, 0, 7 };
 
 	(void)state;
 	assert_int_equal(restart_how(SYS_pause, none), RESTART_AS_IS);
-	assert_int_equal(restart_how(SYS_ppoll, finite), RESTART_AS_IS);
+	assert_int_equal(restart_how(SYS_ppoll, pointer), RESTART_LESS);
+	assert_int_equal(restart_how(SYS_ppoll, none), RESTART_AS_IS);
 	assert_int_equal(restart_how(SYS_epoll_wait, endless), RESTART_AS_IS);
 	assert_int_equal(restart_how(SYS_epoll_wait, finite), RESTART_NEVER);
 	assert_int_equal(restart_how(SYS_epoll_wait, none), RESTART_NEVER);
@@ -229,11 +233,96 @@ the_table(void **state)
 	assert_int_equal(restart_how(SYS_futex, wait), RESTART_NEVER);
 	assert_int_equal(restart_how(SYS_futex, bitset), RESTART_AS_IS);
 	assert_int_equal(restart_how(SYS_futex, lock), RESTART_UNKNOWN);
+	assert_int_equal(restart_how(SYS_recvmsg, none), RESTART_ANEW);
 	assert_int_equal(restart_how(SYS_getpid, none), RESTART_UNKNOWN);
 	assert_true(restart_notices_stop(SYS_epoll_wait));
 	assert_true(restart_notices_stop(SYS_rt_sigtimedwait));
 	assert_false(restart_notices_stop(SYS_poll));
 	assert_false(restart_notices_stop(-1));
+}
+
+extern const char arch_resume_jump[];
+
+static void
+other_code_is_no_restart(void **state)
+{
+	ucontext_t context, before;
+
+	(void)state;
+	memset(&context, 0, sizeof(context));
+	context.uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)poll;
+	context.uc_mcontext.gregs[REG_RAX] = SYS_restart_syscall;
+	before = context;
+	(void)restart_begin(&context);
+	assert_memory_equal(&context, &before, sizeof(context));
+	context.uc_mcontext.gregs[REG_RIP] = 16;
+	(void)restart_begin(&context);
+	assert_int_equal(context.uc_mcontext.gregs[REG_RIP], 16);
+}
+
+static void
+a_restart_is_as_if_interrupted(void **state)
+{
+	static const unsigned char code[2] = { 0x0f, 0x05 };
+	greg_t ip = (greg_t)(uintptr_t)code;
+	ucontext_t context;
+
+	(void)state;
+	memset(&context, 0, sizeof(context));
+	context.uc_mcontext.gregs[REG_RAX] = SYS_restart_syscall;
+	context.uc_mcontext.gregs[REG_RIP] = ip;
+	(void)restart_begin(&context);
+	assert_int_equal(context.uc_mcontext.gregs[REG_RIP], ip + 2);
+	assert_int_equal(context.uc_mcontext.gregs[REG_RAX], -EINTR);
+	/* On its way there. */
+	context.uc_mcontext.gregs[REG_RAX] = SYS_restart_syscall;
+	context.uc_mcontext.gregs[REG_RCX] = ip;
+	context.uc_mcontext.gregs[REG_RIP] =
+		(greg_t)(uintptr_t)arch_resume_jump;
+	(void)restart_begin(&context);
+	assert_int_equal(context.uc_mcontext.gregs[REG_RIP], ip + 2);
+	assert_int_equal(context.uc_mcontext.gregs[REG_RAX], -EINTR);
+}
+
+/* A thread that waits in restart_syscall waits in the call that goes on. */
+static void
+the_number_is_the_calls_own(void **state)
+{
+	struct code code = code_of(SYS_poll);
+	uintptr_t ip = (uintptr_t)(code.bytes + code.length);
+
+	(void)state;
+	assert_int_equal(restart_number(SYS_restart_syscall, ip, 0), SYS_poll);
+	assert_int_equal(restart_number(SYS_futex, ip, 0), SYS_futex);
+	assert_int_equal(restart_number(-1, ip, 0), -1);
+	assert_int_equal(restart_number(SYS_restart_syscall, ip - 1, 0),
+			 SYS_restart_syscall);
+}
+
+/* The time in our handler is time that passed, too. */
+static void
+what_remains_becomes_less(void **state)
+{
+	struct code code = code_of(SYS_ppoll);
+	ucontext_t context = interrupted(&code);
+	struct timespec remaining = { 100, 500 };
+	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
+
+	(void)state;
+	context.uc_mcontext.gregs[REG_RDX] = (greg_t)(uintptr_t)&remaining;
+	assert_true(restart_call(&context, now_ns - 20000000000));
+	assert_rerun(&context, &code, SYS_ppoll);
+	assert_true(remaining.tv_sec >= 40 && remaining.tv_sec < 80);
+	assert_true(remaining.tv_nsec >= 0 && remaining.tv_nsec < 1000000000);
+	context = interrupted(&code);
+	context.uc_mcontext.gregs[REG_RDX] = (greg_t)(uintptr_t)&remaining;
+	assert_true(restart_call(&context, now_ns - 200000000000));
+	assert_int_equal(remaining.tv_sec, 0);
+	assert_int_equal(remaining.tv_nsec, 0);
+	/* Where nothing can be written, nothing was. */
+	context = interrupted(&code);
+	context.uc_mcontext.gregs[REG_RDX] = 64;
+	assert_false(restart_call(&context, now_ns));
 }
 
 int
@@ -250,6 +339,10 @@ main(void)
 		cmocka_unit_test(code_that_cannot_be_read_is_not),
 		cmocka_unit_test(a_sleep_goes_on_with_what_remains),
 		cmocka_unit_test(a_pending_signal_wants_the_result),
+		cmocka_unit_test(other_code_is_no_restart),
+		cmocka_unit_test(a_restart_is_as_if_interrupted),
+		cmocka_unit_test(the_number_is_the_calls_own),
+		cmocka_unit_test(what_remains_becomes_less),
 		cmocka_unit_test(the_table),
 	};
 

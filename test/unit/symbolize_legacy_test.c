@@ -2,9 +2,11 @@
 /* symbolize_legacy_test.c - legacy texts become the profiles they mean. */
 /* SYMBOLIZE: profile profile_check profile_file legacy_text legacy_place */
 /* SYMBOLIZE: table memory utf8 reason proto */
+/* SYMBOLIZE: legacy_thread */
 /* LIBS: -lprotobuf-c -lz -lm */
 #include "legacy_text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,10 +165,11 @@ static void
 test_threads(void **state)
 {
 	struct profile *profile =
-		parse("threads profile: total 3\n"
+		parse("threads profile: total 2\n"
 		      "\n"
-		      "# thread a (b) c (sleeping) x2:\n"
-		      "2 @ 0x401101 0x401102\n"
+		      "# thread 4711 \"a \\\"b\\\\\\x0a\\x5d\" [futex wait, "
+		      "12 minutes]:\n"
+		      "1 @ 0x401101 0x401102\n"
 		      "#\t0x401100\tprogram+0x1100\n"
 		      "\n"
 		      "1 @ 0x401101\n"
@@ -177,14 +180,59 @@ test_threads(void **state)
 	(void)state;
 	assert_int_equal(profile_sample_type(profile, "threads"), 0);
 	assert_int_equal(profile->pb->n_sample, 2);
-	assert_int_equal(sample->value[0], 2);
-	assert_int_equal(sample->n_label, 2);
+	assert_int_equal(sample->value[0], 1);
+	assert_int_equal(sample->n_label, 4);
 	assert_string_equal(profile_text(profile, sample->label[0]->str),
-			    "a (b) c");
+			    "a \"b\\\n]");
 	assert_string_equal(profile_text(profile, sample->label[1]->str),
-			    "sleeping");
+			    "futex wait");
+	assert_int_equal(sample->label[2]->num, 4711);
+	assert_true(sample->label[3]->num == INT64_C(720000000000));
+	assert_string_equal(profile_text(profile, sample->label[3]->num_unit),
+			    "nanoseconds");
 	/* A name is that of the next stack only. */
 	assert_int_equal(profile->pb->sample[1]->n_label, 0);
+	profile_free(profile);
+}
+
+/* What is not quite so is a comment like others. */
+static void
+test_odd_threads(void **state)
+{
+	static const char *const odd[] = {
+		"",
+		"4711",
+		"4711 ",
+		"4711 worker [read]:",
+		"4711 \"worker",
+		"4711 \"worker\\",
+		"4711 \"worker\\x5",
+		"4711 \"worker\"",
+		"4711 \"worker\" [read",
+		"x \"worker\" [read]:",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		char text[256];
+
+		snprintf(text, sizeof(text),
+			 "threads profile: total 1\n"
+			 "# thread %s\n"
+			 "1 @ 0x401101\n",
+			 odd[i]);
+		struct profile *profile = parse(text);
+		assert_int_equal(profile->pb->sample[0]->n_label, 0);
+		profile_free(profile);
+	}
+	/* Less than a minute, no time, or an absurd one. */
+	struct profile *profile = parse("threads profile: total 1\n"
+					"# thread 1 \"\" [read, no minutes]:\n"
+					"1 @ 0x401101\n"
+					"# thread 2 \"w\" [read, -9 minutes]:\n"
+					"1 @ 0x401101\n");
+	assert_int_equal(profile->pb->sample[0]->n_label, 3);
+	assert_int_equal(profile->pb->sample[1]->n_label, 3);
 	profile_free(profile);
 }
 
@@ -233,6 +281,7 @@ main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_other_types),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_odd_threads),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_absurd),
 	};

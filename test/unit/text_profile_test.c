@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text_profile_test.c - heap and threads profiles as legacy text. */
 /* LINK: heap_profile_text heap_profile thread_profile_text text_profile text */
-/* LINK: thread_profile pprof wire gzip arena sys */
+/* LINK: thread_profile threads_words log config pprof wire gzip arena sys */
 /* LIBS: -l:libz.a -lm */
 #include "text_profile.h"
 
@@ -187,31 +187,40 @@ test_threads(void **state)
 	struct fixture *f = *state;
 	const uint64_t stack[] = { frame_make(1, 0x1100), frame_make(0, 0x7000),
 				   FRAME_TRUNCATED };
-	const struct thread_record records[] = {
-		{ .name = "two\nlines",
+	struct thread_record records[] = {
+		{ .tid = 4711,
+		  .name = "two\nlines",
 		  .state = "sleeping",
+		  .wait = { .known = true,
+			    .since_ns = UINT64_C(1000000000),
+			    .seen_ns = UINT64_C(740999999999) },
 		  .frames = stack,
 		  .frame_count = 3 },
-		{ .name = "one",
-		  .state = "running",
+		{ .tid = 1, .name = "gone" },
+		{ .tid = 4712,
+		  .name = "\"a\\b\"",
+		  .state = "sleeping",
+		  .call = { .known = true, .nr = 0 },
+		  .wait = { .known = true,
+			    .since_ns = UINT64_C(1000000000),
+			    .seen_ns = UINT64_C(60999999999) },
 		  .frames = stack,
 		  .frame_count = 1 },
 	};
-	struct thread_group list[] = { { &records[0], 4 }, { &records[1], 1 } };
-	const struct thread_groups groups = { list, 2 };
+	const struct threads threads = { .records = records, .count = 3 };
 
 	begin(f);
-	thread_profile_text_write(f->profile, &groups);
+	thread_profile_text_write(f->profile, &threads);
 	text_profile_mappings(f->profile);
-	expect(f, "threads profile: total 5\n"
+	expect(f, "threads profile: total 2\n"
 		  "\n"
-		  "# thread two_lines (sleeping) x4:\n"
-		  "4 @ 0x555555555101 0x7001 0x800000000001\n"
+		  "# thread 4711 \"two\\x0alines\" [sleeping, 12 minutes]:\n"
+		  "1 @ 0x555555555101 0x7001 0x800000000001\n"
 		  "#\t0x555555555100\tprogram+0x1100\n"
 		  "#\t0x7000\n"
 		  "#\t0x800000000000\t[truncated]\n"
 		  "\n"
-		  "# thread one (running) x1:\n"
+		  "# thread 4712 \"\\\"a\\\\b\\\"\" [read]:\n"
 		  "1 @ 0x555555555101\n"
 		  "#\t0x555555555100\tprogram+0x1100\n"
 		  "555555555000-555555565000 r-xp 00001000 00:00 0 "

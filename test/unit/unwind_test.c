@@ -2,8 +2,9 @@
 /*
  * unwind_test.c - walks of stacks whose frames are known.
  *
- * LINK: unwind row_cache cfi cfi_program cfi_expression
- * LINK: modules loader elf_image executable span region counters sys
+ * LINK: unwind unwind_fp unwind_row instruction row_cache cfi cfi_program
+ * LINK: cfi_expression modules loader elf_image executable span region
+ * LINK: counters sys
  * CFLAGS: -O2 -fasynchronous-unwind-tables -fomit-frame-pointer
  * CFLAGS: -Wl,-z,now -rdynamic
  */
@@ -26,6 +27,7 @@
 #include "frame.h"
 #include "modules.h"
 #include "region.h"
+#include "unwind_fp.h"
 
 #define FRAMES 128
 
@@ -41,6 +43,8 @@ static _Thread_local struct span own;
 static struct trace trace;
 static enum unwind_method method;
 static unsigned max_frames = FRAMES;
+static bool hide_fp;
+static void *recovery;
 
 /*
  * How much stack a walk takes: what is below the stack pointer is filled
@@ -77,8 +81,9 @@ static void
 walk_from(uintptr_t ip, uintptr_t sp, uintptr_t fp, bool exact)
 {
 	struct unwind_request request = {
-		.registers = { ip, sp, fp, exact, true },
+		.registers = { ip, sp, hide_fp ? 0 : fp, exact, !hide_fp },
 		.method = method,
+		.recovery = recovery,
 		.thread_pointer = arch_thread_pointer(),
 		.own = &own,
 		.scratch = &scratch,
@@ -414,6 +419,46 @@ test_stack_used(void **state)
 	assert_in_range(stack_most_bytes, 64, 512);
 }
 
+static __attribute__((noinline, optimize("no-omit-frame-pointer"))) void
+framed(volatile int *x)
+{
+	walk_here();
+	*x += 1;
+}
+
+/* The row of the second frame needs it. */
+static void
+test_unknown_frame_pointer(void **state)
+{
+	static uint64_t known[FRAMES];
+	static int32_t distances[UNWIND_FP_CODE_MAX];
+	volatile int x = 0;
+	unsigned counts[2];
+
+	for (int i = 0; i < 2; i++) {
+		hide_fp = i > 0;
+		recovery = distances;
+		framed(&x);
+		counts[i] = trace.count;
+		assert_int_equal(trace.end, UNWIND_COMPLETE);
+		assert_int_equal(counts[i], counts[0]);
+		assert_true(i == 0 || memcmp(trace.frames, known,
+					     counts[0] * sizeof(*known)) == 0);
+		memcpy(known, trace.frames, sizeof(known));
+	}
+	test_random_stacks(state);
+	recovery = NULL;
+	framed(&x);
+	assert_int_equal(trace.end, UNWIND_UNCERTAIN);
+	assert_int_equal(trace.count, 3);
+	assert_memory_equal(trace.frames, known, 2 * sizeof(known[0]));
+	assert_int_equal(trace.frames[2], FRAME_UNCERTAIN);
+	method = UNWIND_FP;
+	framed(&x);
+	assert_int_equal(trace.end, UNWIND_UNCERTAIN);
+	assert_int_equal(trace.count, 2);
+}
+
 static int
 setup(void **state)
 {
@@ -439,6 +484,8 @@ main(void)
 		cmocka_unit_test(test_while_closing),
 		cmocka_unit_test(test_frame_pointers_only),
 		cmocka_unit_test(test_stack_used),
+		/* Takes more stack: that of a dump. */
+		cmocka_unit_test(test_unknown_frame_pointer),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

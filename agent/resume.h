@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * resume.h - a signal handler's end after which the kernel goes on with the
+ * call that the signal interrupted, with the time that remains of it.
+ *
+ * The kernel keeps what it needs for that (the thread's restart block: of poll,
+ * nanosleep, clock_nanosleep and futex) while the handler runs, and forgets it
+ * in rt_sigreturn. So the handler does not return: it sets the registers back
+ * by itself and jumps to the interrupted system call instruction, with the
+ * number of restart_syscall(2) instead of the call's own. Nothing of ours
+ * remains on the thread's stack. If a handler of the host runs in between, its
+ * rt_sigreturn makes the kernel forget, and the call returns EINTR, as it
+ * should. docs/decisions/0005-restart.md has the reasons.
+ *
+ * A handler that uses this must not make a call that has a restart block of its
+ * own: no nanosleep, poll or FUTEX_WAIT with a time-out (sys.h has others).
+ */
+#ifndef HEAPAGENT_RESUME_H
+#define HEAPAGENT_RESUME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "unwind.h"
+
+/*
+ * To be called first in a signal handler: if the signal came while an earlier
+ * one's handler was on its way to the call, or just before that call, makes the
+ * context what it would be if the signal had interrupted the call. [signal]
+ */
+void resume_tidy(ucontext_t *context);
+
+/*
+ * To be called last in a signal handler, with all signals blocked, on a context
+ * of an interrupted call that has a restart block. Returns only if it cannot
+ * be done. [signal]
+ */
+void resume_call(const ucontext_t *context);
+
+/* The registers of the interrupted code, if these are of a thread that is on
+ * its way back to it, as ptrace may see it. [any] */
+void resume_registers(struct unwind_registers *registers);
+
+/*
+ * Finds out, once, if restart_syscall is allowed here: in the first dump child,
+ * which has the seccomp filters of the thread that began the dump. No call may
+ * be there to be restarted. [dump]
+ */
+void resume_probe(void);
+
+#endif

@@ -1,0 +1,101 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Blocking calls return what they return without us, and when they do, while
+# dumps are asked for every 20 ms (test/prog/eintr.c). docs/threads.md has the
+# table.
+
+load helpers
+
+# The dumps go to memory: creating a file on a busy disk takes seconds at times,
+# and the signalled thread waits for the first (docs/decisions/0002). What this
+# is about is how long the calls take otherwise.
+setup() {
+	DUMPS=$(mktemp -d /dev/shm/heapagent-calls-XXXXXX)
+}
+
+teardown() {
+	rm -rf "$DUMPS"
+}
+
+# What is different for the thread that a signal interrupts, and why. The test
+# fails, too, if one of these is no longer so.
+#
+# How long a call has waited is in no register and in no file, and the kernel
+# does not tell what remains of these calls' time: they end early, as after any
+# signal. A time-out of a socket begins anew, as the call is made again, and of
+# connect() the second time says what it says of one that goes on already.
+interrupted() {
+	cat <<-EOF
+		epoll_wait times out: -1 EINTR, early
+		epoll_pwait times out: -1 EINTR, early
+		epoll_pwait2 times out: -1 EINTR, early
+		semtimedop times out: -1 EINTR, early
+		sigtimedwait times out: -1 EINTR, early
+		io_getevents times out: -1 EINTR, early
+		io_uring_enter times out: -1 EINTR, early
+		recv times out: -1 EAGAIN, late
+		recvmmsg times out: -1 EAGAIN, late
+		send times out: -1 EAGAIN, late
+		write times out: -1 EAGAIN, late
+		accept times out: -1 EAGAIN, late
+		connect times out: -1 EALREADY, late
+	EOF
+}
+
+# expected: what the calls return without us, with the exceptions on stdin.
+expected() {
+	awk -F': ' 'NR == FNR { differs[$1] = $0; next }
+		{ print $1 in differs ? differs[$1] : $0 }' - "$calls"
+}
+
+# make_calls MODE COMMAND...: with the agent, as MODE of eintr. The dumps are
+# counted, so that there were some.
+make_calls() {
+	local mode=$1 dir
+	shift
+	dir=$DUMPS/$mode
+	mkdir "$dir"
+	HEAPAGENT_DIR=$dir timeout 120 "$@" env LD_PRELOAD="$AGENT" \
+		"$PROG/eintr" "$mode" >"$calls.$mode"
+	[ "$(find "$dir" -name '*.heap.pb.gz' | wc -l)" -ge 100 ]
+}
+
+# The three at the same time: they mostly wait.
+make_all_calls() {
+	local without self other
+	calls=$BATS_TEST_TMPDIR/calls
+	"$PROG/eintr" none >"$calls" 3>&- &
+	without=$!
+	make_calls self "$@" 3>&- &
+	self=$!
+	make_calls other "$@" 3>&- &
+	other=$!
+	wait "$without"
+	wait "$self"
+	wait "$other"
+	[ "$(wc -l <"$calls")" -ge 70 ]
+	! grep -E 'early|late' "$calls"
+}
+
+@test "blocking calls of the signalled thread and of others return the same" {
+	make_all_calls
+	diff <(interrupted | expected) "$calls.self"
+	diff "$calls" "$calls.other"
+}
+
+# Each thread is sent a signal then.
+@test "the same where ptrace is refused, for other threads as for the signalled" {
+	make_all_calls "$PROG/refuse" ptrace
+	diff <(interrupted | expected) "$calls.self"
+	diff <(interrupted | expected) "$calls.other"
+}
+
+@test "a storm of signals ends no wait before its time" {
+	mkdir "$DUMPS/storm"
+	HEAPAGENT_DIR=$DUMPS/storm run timeout 60 env LD_PRELOAD="$AGENT" \
+		"$PROG/storm"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$output" = ok ]
+	[ "$(find "$DUMPS/storm" -name '*.heap.pb.gz' | wc -l)" -ge 20 ]
+}

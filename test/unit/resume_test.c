@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * resume_test.c - calls go on after a handler, whatever comes in between.
+ *
+ * The handler under test is that of SIGUSR1; SIGUSR2 is the host's.
+ */
+/* LINK: resume sys */
+/* LIBS: -pthread */
+#include "resume.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "sys.h"
+
+#define WAIT_MS 150
+#define FIRST_MS 30
+
+extern const char arch_resume_begin[], arch_resume_jump[];
+
+static atomic_int handled, host_handled, inside, raise_again;
+static uintptr_t lowest_sp;
+
+static int64_t
+now_ms(void)
+{
+	return (int64_t)(sys_clock_ns(CLOCK_MONOTONIC) / 1000000);
+}
+
+static void
+spoil_vectors(void)
+{
+	__asm__ volatile("pcmpeqd %%xmm0, %%xmm0\n\t"
+			 "pcmpeqd %%xmm7, %%xmm7\n\t"
+			 "pcmpeqd %%xmm15, %%xmm15"
+			 :
+			 :
+			 : "xmm0", "xmm7", "xmm15");
+}
+
+static void
+on_ours(int nr, siginfo_t *info, void *argument)
+{
+	ucontext_t *context = argument;
+	uintptr_t ip = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+
+	(void)info;
+	handled++;
+	if (ip >= (uintptr_t)arch_resume_begin &&
+	    ip <= (uintptr_t)arch_resume_jump)
+		inside++;
+	if (lowest_sp == 0 || (uintptr_t)&context < lowest_sp)
+		lowest_sp = (uintptr_t)&context;
+	resume_tidy(context);
+	if (raise_again > 0) {
+		/* It comes as soon as the signals are no longer blocked. */
+		raise_again--;
+		sys_call3(SYS_tgkill, getpid(), sys_gettid(), nr);
+	}
+	spoil_vectors();
+	if (context->uc_mcontext.gregs[REG_RAX] == -EINTR)
+		resume_call(context);
+}
+
+static void
+on_hosts(int nr)
+{
+	(void)nr;
+	host_handled++;
+}
+
+static int
+prepare(void **state)
+{
+	struct sigaction ours = { .sa_sigaction = on_ours,
+				  .sa_flags = SA_SIGINFO | SA_RESTART |
+					      SA_ONSTACK };
+	struct sigaction hosts = { .sa_handler = on_hosts };
+
+	(void)state;
+	sigfillset(&ours.sa_mask);
+	sigaction(SIGUSR1, &ours, NULL);
+	sigaction(SIGUSR2, &hosts, NULL);
+	handled = host_handled = inside = raise_again = 0;
+	lowest_sp = 0;
+	return 0;
+}
+
+/* Signals that come to the main thread while it waits. */
+struct plan {
+	pthread_t thread, target;
+	int count;
+	int nr;
+	int last; /* a signal that comes after those; 0: none */
+	atomic_bool stop;
+};
+
+static void *
+send(void *argument)
+{
+	struct plan *plan = argument;
+
+	sys_sleep_ns(FIRST_MS * UINT64_C(1000000));
+	for (int i = 0; i < plan->count && !plan->stop; i++) {
+		pthread_kill(plan->target, plan->nr);
+		if (plan->count < 100)
+			sys_sleep_ns(2000000);
+	}
+	if (plan->last != 0)
+		pthread_kill(plan->target, plan->last);
+	return NULL;
+}
+
+static void
+begin(struct plan *plan)
+{
+	plan->target = pthread_self();
+	plan->stop = false;
+	pthread_create(&plan->thread, NULL, send, plan);
+}
+
+static void
+end(struct plan *plan)
+{
+	plan->stop = true;
+	pthread_join(plan->thread, NULL);
+}
+
+static void
+assert_waited(int64_t start_ms)
+{
+	/* Whole milliseconds of two clock readings: one may be lost. */
+	assert_true(now_ms() - start_ms >= WAIT_MS - 1);
+}
+
+static void
+poll_ends_at_its_time(void **state)
+{
+	struct plan plan = { .count = 10, .nr = SIGUSR1 };
+	int64_t start_ms = now_ms();
+
+	(void)state;
+	begin(&plan);
+	assert_int_equal(poll(NULL, 0, WAIT_MS), 0);
+	end(&plan);
+	assert_waited(start_ms);
+	assert_true(handled > 0);
+}
+
+static void
+an_endless_poll_goes_on(void **state)
+{
+	struct plan plan = { .count = 5, .nr = SIGUSR1, .last = SIGUSR2 };
+
+	(void)state;
+	begin(&plan);
+	assert_int_equal(poll(NULL, 0, -1), -1);
+	assert_int_equal(errno, EINTR);
+	end(&plan);
+	assert_int_equal(host_handled, 1);
+	assert_true(handled > 0);
+}
+
+static void
+sleeps_end_at_their_time(void **state)
+{
+	const struct timespec ts = { 0, WAIT_MS * 1000000 };
+	struct timespec rest = { 7, 7 };
+	struct plan plan = { .count = 10, .nr = SIGUSR1 };
+	int64_t start_ms = now_ms();
+
+	(void)state;
+	begin(&plan);
+	assert_int_equal(nanosleep(&ts, NULL), 0);
+	end(&plan);
+	assert_waited(start_ms);
+	start_ms = now_ms();
+	begin(&plan);
+	assert_int_equal(clock_nanosleep(CLOCK_REALTIME, 0, &ts, &rest), 0);
+	end(&plan);
+	assert_waited(start_ms);
+	assert_true(handled > 1);
+}
+
+static void
+a_futex_ends_at_its_time(void **state)
+{
+	const struct timespec ts = { 0, WAIT_MS * 1000000 };
+	struct plan plan = { .count = 10, .nr = SIGUSR1 };
+	int64_t start_ms = now_ms();
+	uint32_t word = 0;
+
+	(void)state;
+	begin(&plan);
+	/* 128: private; operation 0: wait */
+	assert_int_equal(sys_call4(SYS_futex, &word, 128, 0, &ts), -ETIMEDOUT);
+	end(&plan);
+	assert_waited(start_ms);
+	assert_true(handled > 0);
+}
+
+static void
+the_hosts_own_signal_ends_the_call(void **state)
+{
+	struct plan plan = { .count = 10, .nr = SIGUSR1, .last = SIGUSR2 };
+	int64_t start_ms = now_ms();
+
+	(void)state;
+	begin(&plan);
+	assert_int_equal(poll(NULL, 0, 60000), -1);
+	assert_int_equal(errno, EINTR);
+	end(&plan);
+	assert_int_equal(host_handled, 1);
+	assert_true(now_ms() - start_ms < 30000);
+}
+
+/* One that waits to be unblocked is found at the end of the first's handler. */
+static void
+a_second_signal_in_the_end_of_the_first(void **state)
+{
+	struct plan plan = { .count = 1, .nr = SIGUSR1 };
+	int64_t start_ms = now_ms();
+
+	(void)state;
+	raise_again = 50;
+	begin(&plan);
+	assert_int_equal(poll(NULL, 0, WAIT_MS), 0);
+	end(&plan);
+	assert_waited(start_ms);
+	assert_int_equal(handled, 51);
+	assert_int_equal(inside, 50);
+}
+
+static void
+a_storm_leaves_the_stack_as_it_is(void **state)
+{
+	struct plan plan = { .count = 1000000, .nr = SIGUSR1 };
+	int64_t start_ms = now_ms();
+
+	(void)state;
+	begin(&plan);
+	assert_int_equal(poll(NULL, 0, WAIT_MS), 0);
+	assert_waited(start_ms);
+	end(&plan);
+	assert_true(handled > 10);
+	/* A signal frame and our handler's are some 4 KiB, with AMX 12. */
+	assert_true((uintptr_t)&plan - lowest_sp < 32768);
+}
+
+/* The registers that no compiler expects a system call to change. */
+static void
+all_registers_are_kept(void **state)
+{
+	struct plan plan = { .count = 5, .nr = SIGUSR1 };
+	uint64_t in[4] = { 1, 2, 3, 4 }, out[4], low[2], flags;
+	long result;
+
+	(void)state;
+	begin(&plan);
+	__asm__ volatile("movq 0(%[in]), %%r12\n\t"
+			 "movq 8(%[in]), %%r13\n\t"
+			 "movq 16(%[in]), %%xmm0\n\t"
+			 "movq 24(%[in]), %%xmm15\n\t"
+			 "movq $77, -16(%%rsp)\n\t" /* the red zone */
+			 "movq $78, -128(%%rsp)\n\t"
+			 /* Overflow and sign, neither carry nor zero. */
+			 "mov $127, %%al\n\t"
+			 "add $1, %%al\n\t"
+			 "mov $7, %%eax\n\t"
+			 "syscall\n\t"
+			 "pushfq\n\t"
+			 "popq %[flags]\n\t"
+			 "movq %%r12, 0(%[out])\n\t"
+			 "movq %%r13, 8(%[out])\n\t"
+			 "movq %%xmm0, 16(%[out])\n\t"
+			 "movq %%xmm15, 24(%[out])\n\t"
+			 "movq -16(%%rsp), %%r12\n\t"
+			 "movq %%r12, 0(%[low])\n\t"
+			 "movq -128(%%rsp), %%r12\n\t"
+			 "movq %%r12, 8(%[low])\n\t"
+			 : "=&a"(result), [flags] "=&r"(flags)
+			 : "D"(NULL), "S"(0L), "d"((long)WAIT_MS), [in] "r"(in),
+			   [out] "r"(out), [low] "r"(low)
+			 : "rcx", "r11", "r12", "r13", "xmm0", "xmm15",
+			   "memory");
+	end(&plan);
+	assert_int_equal(result, 0);
+	assert_memory_equal(in, out, sizeof(in));
+	assert_int_equal(low[0], 77);
+	assert_int_equal(low[1], 78);
+	assert_int_equal(flags & 0x8d5, 0x890);
+	assert_true(handled > 0);
+}
+
+static void
+the_mask_is_the_hosts_again(void **state)
+{
+	struct plan plan = { .count = 3, .nr = SIGUSR1 };
+	sigset_t mask, now;
+
+	(void)state;
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGHUP);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	begin(&plan);
+	assert_int_equal(poll(NULL, 0, WAIT_MS), 0);
+	end(&plan);
+	sigemptyset(&mask);
+	sigprocmask(SIG_SETMASK, &mask, &now);
+	sigaddset(&mask, SIGHUP);
+	assert_memory_equal(&mask, &now, 8);
+	assert_true(handled > 0);
+}
+
+/* The handlers run on it, and it is free while the thread waits. */
+static void
+an_alternate_stack_is_left(void **state)
+{
+	struct plan plan = { .count = 10, .nr = SIGUSR1 };
+	stack_t stack = { .ss_sp = mmap(NULL, 65536, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+			  .ss_size = 65536 };
+	const stack_t none = { .ss_flags = SS_DISABLE };
+	int64_t start_ms = now_ms();
+	stack_t now;
+
+	(void)state;
+	assert_int_equal(sigaltstack(&stack, NULL), 0);
+	begin(&plan);
+	assert_int_equal(poll(NULL, 0, WAIT_MS), 0);
+	end(&plan);
+	assert_waited(start_ms);
+	assert_int_equal(sigaltstack(NULL, &now), 0);
+	assert_int_equal(now.ss_flags & SS_ONSTACK, 0);
+	assert_true(lowest_sp >= (uintptr_t)stack.ss_sp &&
+		    lowest_sp < (uintptr_t)stack.ss_sp + stack.ss_size);
+	assert_int_equal(sigaltstack(&none, NULL), 0);
+	munmap(stack.ss_sp, stack.ss_size);
+}
+
+/* The kernel would not know it again without rt_sigreturn. */
+static void
+one_that_disarms_itself_is_not(void **state)
+{
+	static char memory[65536];
+	struct plan plan = { .count = 1, .nr = SIGUSR1 };
+	stack_t stack = { .ss_sp = memory,
+			  .ss_size = sizeof(memory),
+			  .ss_flags = (int)(1U << 31) };
+	const stack_t none = { .ss_flags = SS_DISABLE };
+
+	(void)state;
+	assert_int_equal(sigaltstack(&stack, NULL), 0);
+	begin(&plan);
+	assert_int_equal(poll(NULL, 0, WAIT_MS), -1);
+	assert_int_equal(errno, EINTR);
+	end(&plan);
+	assert_int_equal(sigaltstack(&none, NULL), 0);
+}
+
+/* --- a signal before each instruction of the handler's end */
+
+static void
+traced_child(void)
+{
+	int64_t start_ms = now_ms();
+
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	raise(SIGSTOP);
+	_exit(poll(NULL, 0, WAIT_MS) == 0 && now_ms() - start_ms >= WAIT_MS - 1
+		      ? 0
+		      : 1);
+}
+
+/* Steps to the instruction number `at` of the end: its ip, 0 if it ended. */
+static uintptr_t
+step_to(pid_t pid, int at)
+{
+	struct user_regs_struct regs;
+	int status, seen = 0;
+
+	for (;;) {
+		ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL);
+		if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+			return 0;
+		ptrace(PTRACE_GETREGS, pid, NULL, &regs);
+		if (regs.rip < (uintptr_t)arch_resume_begin ||
+		    regs.rip > (uintptr_t)arch_resume_jump)
+			continue;
+		if (seen++ == at)
+			return regs.rip;
+	}
+}
+
+/* The child's status after a signal at that instruction; -1: there is none. */
+static int
+interrupted_at(int at, bool *was_jump)
+{
+	pid_t pid = fork();
+	uintptr_t ip;
+	int status;
+
+	if (pid == 0)
+		traced_child();
+	waitpid(pid, &status, 0);
+	/* Into the call, and a signal from there. */
+	ptrace(PTRACE_CONT, pid, NULL, NULL);
+	sys_sleep_ns(UINT64_C(10000000));
+	kill(pid, SIGUSR1);
+	waitpid(pid, &status, 0);
+	ptrace(PTRACE_SINGLESTEP, pid, NULL, (void *)(long)SIGUSR1);
+	waitpid(pid, &status, 0);
+	ip = step_to(pid, at);
+	*was_jump = ip == (uintptr_t)arch_resume_jump;
+	if (ip == 0)
+		return -1;
+	/* Handed over once; while it is blocked it stops the child again. */
+	ptrace(PTRACE_CONT, pid, NULL, (void *)(long)SIGUSR1);
+	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status))
+		ptrace(PTRACE_CONT, pid, NULL, (void *)(long)WSTOPSIG(status));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+static void
+a_signal_before_each_instruction(void **state)
+{
+	bool was_jump = false;
+	int at;
+
+	(void)state;
+	for (at = 0; !was_jump; at++)
+		assert_int_equal(interrupted_at(at, &was_jump), 0);
+	assert_true(at > 20);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, prepare)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(poll_ends_at_its_time),
+		TEST(an_endless_poll_goes_on),
+		TEST(sleeps_end_at_their_time),
+		TEST(a_futex_ends_at_its_time),
+		TEST(the_hosts_own_signal_ends_the_call),
+		TEST(a_second_signal_in_the_end_of_the_first),
+		TEST(a_storm_leaves_the_stack_as_it_is),
+		TEST(all_registers_are_kept),
+		TEST(the_mask_is_the_hosts_again),
+		TEST(an_alternate_stack_is_left),
+		TEST(one_that_disarms_itself_is_not),
+		TEST(a_signal_before_each_instruction),
+	};
+
+	/* As in a dump child: nothing was interrupted here before. */
+	resume_probe();
+	return CHECK_RUN(tests);
+}
