@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "utf8.h"
+
 static void
 complain(const char *format, va_list args)
 {
@@ -14,9 +16,7 @@ complain(const char *format, va_list args)
 
 	vsnprintf(line, sizeof(line), format, args);
 	/* Input may be quoted in it: still one line, and no terminal codes. */
-	for (char *c = line; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
+	utf8_make_printable(line);
 	/* One write, so that lines of several processes stay whole. */
 	fprintf(stderr, "heapagent: %s\n", line);
 }

@@ -255,6 +255,8 @@ show(struct view *view, const struct profile *a, const struct profile *b,
 		free(path);
 		flame_tree_free(flame.tree);
 	}
+	if (!status && view->lost)
+		status = COMMAND_FAILED;
 	free(flame.types);
 	free(flame.before_types);
 	free(flame.base_values);

@@ -31,6 +31,10 @@ symbolize_file(const struct job *job, const char *path)
 				   counts.locations, counts.unresolved);
 	int status =
 		output_profile(profile, job->out, ".symbolized.pb.gz", what);
+	/* The names of the other files are there; still something went wrong.
+	 */
+	if (counts.lost)
+		status = COMMAND_FAILED;
 	free(what);
 	profile_free(profile);
 	return status;

@@ -317,11 +317,11 @@ show(struct view *view, const char *path)
 	int status = view_read(view, path, &profile);
 	if (status)
 		return status;
-	struct text text = {
-		.profile = profile,
-		.offsets =
-			function_offset_new(profile, &view->symbolizer.locate),
-	};
+	size_t lost;
+	struct text text = { .profile = profile };
+	text.offsets =
+		function_offset_new(profile, &view->symbolizer.locate, &lost);
+	view->lost = view->lost || lost;
 	choose_columns(&text);
 	view_output_begin(view);
 	if (thread_text_is(profile)) {

@@ -19,17 +19,22 @@ struct library {
 	find_function *find_debug;
 };
 
-static struct library
-load(void)
+static struct library library;
+
+void
+debuginfod_load(void)
 {
-	struct library library = { NULL, NULL, NULL };
+	static bool tried;
+	if (tried)
+		return;
+	tried = true;
 	void *handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!handle) {
 		fprintf(stderr,
 			"heapagent: --debuginfod: %s (the package is called "
 			"libdebuginfod1 or elfutils-debuginfod-client)\n",
 			dlerror());
-		return library;
+		return;
 	}
 	struct client *(*begin)(void) =
 		(struct client * (*)(void)) dlsym(handle, "debuginfod_begin");
@@ -39,22 +44,14 @@ load(void)
 		(find_function *)dlsym(handle, "debuginfod_find_debuginfo");
 	if (begin && library.find_program && library.find_debug)
 		library.client = begin();
-	return library;
+	if (library.client && !getenv("DEBUGINFOD_URLS"))
+		fputs("heapagent: --debuginfod: DEBUGINFOD_URLS is not set\n",
+		      stderr);
 }
 
 char *
 debuginfod_get(const struct build_id *id, enum debuginfod_kind kind)
 {
-	static struct library library;
-	static bool loaded;
-	if (!loaded) {
-		library = load();
-		loaded = true;
-		if (library.client && !getenv("DEBUGINFOD_URLS"))
-			fputs("heapagent: --debuginfod: DEBUGINFOD_URLS is "
-			      "not set\n",
-			      stderr);
-	}
 	if (!library.client)
 		return NULL;
 	char *path = NULL;

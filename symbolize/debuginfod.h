@@ -2,7 +2,7 @@
 /*
  * debuginfod.h - files by build-id from the servers of $DEBUGINFOD_URLS.
  *
- * libdebuginfod is loaded when the first file is asked for, so that the
+ * libdebuginfod is loaded when files may be asked for, so that the
  * command needs neither it nor its HTTP library otherwise, and touches no
  * network unless it was told to.
  */
@@ -14,8 +14,14 @@
 enum debuginfod_kind { DEBUGINFOD_PROGRAM, DEBUGINFOD_DEBUG };
 
 /*
+ * Loads the library. That it is missing, or that it knows no server, is said
+ * once on standard error.
+ */
+void debuginfod_load(void);
+
+/*
  * The path of the file in libdebuginfod's cache, to be freed; NULL if no
- * server has it. That the library is missing is said once on standard error.
+ * server has it, or if the library was not loaded.
  */
 char *debuginfod_get(const struct build_id *id, enum debuginfod_kind kind);
 

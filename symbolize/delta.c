@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,9 +121,13 @@ add_before(struct delta *delta, const struct profile *profile,
 			delta->count++;
 		}
 		free(key);
-		for (int j = 0; j < VALUES; j++)
-			delta->values[VALUES * row + (size_t)j] +=
-				sample->value[types[j]];
+		for (int j = 0; j < VALUES; j++) {
+			int64_t *sum = &delta->values[VALUES * row + (size_t)j];
+			if (__builtin_add_overflow(*sum,
+						   sample->value[types[j]],
+						   sum))
+				*sum = INT64_MAX;
+		}
 	}
 }
 
@@ -132,9 +135,11 @@ static void
 set_mean_size(const struct profile *profile, struct pb_sample *sample)
 {
 	struct pb_label *label = bytes_label(profile, sample);
-	if (label && sample->value[OBJECTS] > 0)
-		label->num = llround((double)sample->value[SPACE] /
-				     (double)sample->value[OBJECTS]);
+	/* Rounded; no sum that overflows. */
+	int64_t objects = sample->value[OBJECTS], space = sample->value[SPACE];
+	if (label && objects > 0)
+		label->num = space / objects +
+			     (space % objects >= objects - objects / 2);
 }
 
 /* False if something was allocated before that was not any more after. */
@@ -168,11 +173,17 @@ static int
 find_types(const struct profile *profile, int types[VALUES],
 	   struct reason *reason)
 {
+	const struct pb_profile *pb = profile->pb;
 	for (int i = 0; i < VALUES; i++) {
 		types[i] = profile_sample_type(profile, type_names[i]);
 		if (types[i] < 0)
 			return reason_set(reason, -EINVAL, "no sample type %s",
 					  type_names[i]);
+		for (size_t k = 0; k < pb->n_sample; k++)
+			if (pb->sample[k]->value[types[i]] < 0)
+				return reason_set(reason, -EINVAL,
+						  "%s below zero",
+						  type_names[i]);
 	}
 	return 0;
 }
@@ -182,11 +193,11 @@ set_times(const struct profile *before, struct profile *after,
 	  struct reason *reason)
 {
 	int64_t begin = before->pb->time_nanos, end = after->pb->time_nanos;
-	if (begin > end)
+	if (begin > end ||
+	    __builtin_sub_overflow(end, begin, &after->pb->duration_nanos))
 		return reason_set(reason, -EINVAL, "it is older than %.100s",
 				  before->path);
 	after->pb->time_nanos = begin;
-	after->pb->duration_nanos = end - begin;
 	return 0;
 }
 

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static void *
 or_exit(void *pointer)
@@ -19,6 +21,32 @@ or_exit(void *pointer)
 		exit(1);
 	}
 	return pointer;
+}
+
+/* Private writable memory now: data and stack, the sixth field. */
+static uint64_t
+data_bytes(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+	if (!file)
+		return 0;
+	if (fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+		pages = 0;
+	fclose(file);
+	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+void
+memory_bound(uint64_t bytes)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_DATA, &limit))
+		return;
+	limit.rlim_cur = data_bytes() + bytes;
+	if (limit.rlim_cur > limit.rlim_max)
+		limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_DATA, &limit);
 }
 
 void *

@@ -9,6 +9,13 @@
 #define HEAPAGENT_MEMORY_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+/*
+ * More than that, beyond what the process has now, is out of memory, whatever
+ * the machine has. Files that are mapped to be read do not count.
+ */
+void memory_bound(uint64_t bytes);
 
 void *memory_get(size_t bytes); /* zeroed */
 void *memory_resize(void *old, size_t count, size_t item_bytes);

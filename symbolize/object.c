@@ -81,6 +81,23 @@ object_has_lines(const struct object *object)
 	return object->inlines;
 }
 
+static uint64_t
+file_bytes(struct elf_file *file)
+{
+	size_t bytes = 0;
+	return file && elf_rawfile(file->elf, &bytes) ? bytes : 0;
+}
+
+uint64_t
+object_bytes(const struct object *object)
+{
+	const struct located *located = &object->located;
+	uint64_t bytes = file_bytes(located->program);
+	if (located->debug != located->program)
+		bytes += file_bytes(located->debug);
+	return bytes + file_bytes(located->mini);
+}
+
 /* The address in the program, as its file or the debug file lays it out. */
 static bool
 address_of(struct object *object, uint64_t file_offset, uint64_t mapping_offset,

@@ -24,6 +24,9 @@ const char *object_refused(const struct object *object);
 bool object_found(const struct object *object);
 bool object_has_lines(const struct object *object);
 
+/* How much there is to read in its files. */
+uint64_t object_bytes(const struct object *object);
+
 /*
  * Offsets in the order of these numbers are found in the least time and
  * memory; of equal numbers, in their own order.

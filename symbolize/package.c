@@ -120,13 +120,17 @@ make_image(struct package *package, struct elf_file *program)
 	package->image_bytes = used + section_bytes(program, ".debug_addr") +
 			       section_bytes(program, ".debug_ranges");
 	package->image =
-		mmap(NULL, package->image_bytes, PROT_READ | PROT_WRITE,
+		mmap(NULL, package->image_bytes, PROT_NONE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (package->image == MAP_FAILED) {
 		package->image = NULL;
 		return false;
 	}
-	if (mmap(package->image + HEAD_BYTES, file_bytes, PROT_READ,
+	/* What is mapped to be read costs no memory, and no bound on it. */
+	if (mprotect(package->image, HEAD_BYTES, PROT_READ | PROT_WRITE) ||
+	    mprotect(package->image + used, package->image_bytes - used,
+		     PROT_READ | PROT_WRITE) ||
+	    mmap(package->image + HEAD_BYTES, file_bytes, PROT_READ,
 		 MAP_PRIVATE | MAP_FIXED, package->file->fd, 0) == MAP_FAILED)
 		return false;
 	package->addresses =

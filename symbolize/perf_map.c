@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * perf_map.c - names of just-in-time compiled code: /tmp/perf-PID.map.
+ *
+ * The whole text is in memory, and names are pieces of it: the most that a
+ * file of the greatest size can take is some seven times as much.
  */
 #include "perf_map.h"
 
 #include <fcntl.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,39 +16,56 @@
 
 #include "memory.h"
 
+/* A large Java server's has some 20 MB. */
+#define MAP_MAX_BYTES (UINT64_C(256) << 20)
+
 struct piece {
 	uint64_t start;
 	uint64_t end;
-	size_t number; /* of its line */
-	char *name;
+	const char
+		*name; /* in the text; of equal starts the last line counts */
 };
 
 struct perf_map {
+	char *text;
 	struct piece *pieces; /* sorted by start; of equals the newest last */
 	size_t count;
 	size_t capacity;
 };
 
-static FILE *
-open_trusted(const char *path)
+static int
+open_trusted(const char *path, size_t *bytes)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat status;
 	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &status) || !S_ISREG(status.st_mode) ||
-	    (status.st_uid && status.st_uid != geteuid())) {
-		close(fd);
-		return NULL;
+		return -1;
+	if (!fstat(fd, &status) && S_ISREG(status.st_mode) &&
+	    (!status.st_uid || status.st_uid == geteuid()) &&
+	    (uint64_t)status.st_size <= MAP_MAX_BYTES) {
+		*bytes = (size_t)status.st_size;
+		return fd;
 	}
-	FILE *file = fdopen(fd, "r");
-	if (!file)
-		close(fd);
-	return file;
+	close(fd);
+	return -1;
+}
+
+/* What there was when it was opened: it may grow all the while. */
+static size_t
+read_text(int fd, char *text, size_t bytes)
+{
+	size_t used = 0;
+	while (used < bytes) {
+		ssize_t got = read(fd, text + used, bytes - used);
+		if (got <= 0)
+			break;
+		used += (size_t)got;
+	}
+	return used;
 }
 
 static void
-add_line(struct perf_map *map, char *line)
+add_line(struct perf_map *map, const char *line)
 {
 	char *rest;
 	uint64_t start = strtoull(line, &rest, 16);
@@ -53,18 +73,14 @@ add_line(struct perf_map *map, char *line)
 		return;
 	char *sizes = rest;
 	uint64_t bytes = strtoull(sizes, &rest, 16);
-	if (rest == sizes || *rest != ' ' || start + bytes < start)
+	if (rest == sizes || *rest != ' ' || start + bytes <= start)
 		return;
-	rest++;
-	rest[strcspn(rest, "\n")] = '\0';
 	memory_grow(map->pieces, map->count, map->capacity);
-	map->pieces[map->count] = (struct piece){
+	map->pieces[map->count++] = (struct piece){
 		.start = start,
 		.end = start + bytes,
-		.number = map->count,
-		.name = memory_string(rest),
+		.name = rest + 1,
 	};
-	map->count++;
 }
 
 static int
@@ -73,22 +89,24 @@ compare(const void *a, const void *b)
 	const struct piece *x = a, *y = b;
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return x->name < y->name ? -1 : x->name > y->name;
 }
 
 struct perf_map *
 perf_map_open(const char *path)
 {
-	FILE *file = open_trusted(path);
-	if (!file)
+	size_t bytes;
+	int fd = open_trusted(path, &bytes);
+	if (fd < 0)
 		return NULL;
 	struct perf_map *map = memory_get(sizeof(*map));
-	char *line = NULL;
-	size_t bytes = 0;
-	while (getline(&line, &bytes, file) > 0)
+	map->text = memory_get(bytes + 1);
+	char *end = map->text + read_text(fd, map->text, bytes);
+	close(fd);
+	for (char *line = map->text; line < end; line += strlen(line) + 1) {
+		line[strcspn(line, "\n")] = '\0';
 		add_line(map, line);
-	free(line);
-	fclose(file);
+	}
 	if (map->count)
 		qsort(map->pieces, map->count, sizeof(*map->pieces), compare);
 	return map;
@@ -99,9 +117,8 @@ perf_map_close(struct perf_map *map)
 {
 	if (!map)
 		return;
-	for (size_t i = 0; i < map->count; i++)
-		free(map->pieces[i].name);
 	free(map->pieces);
+	free(map->text);
 	free(map);
 }
 

@@ -13,8 +13,9 @@
 struct perf_map;
 
 /*
- * Reads the map. NULL if there is none, or if it belongs to somebody else
- * than root or this user: anybody may create files in /tmp.
+ * Reads the map. NULL if there is none, if it belongs to somebody else than
+ * root or this user (anybody may create files in /tmp), or if it is larger
+ * than 256 MiB.
  */
 struct perf_map *perf_map_open(const char *path);
 void perf_map_close(struct perf_map *map);

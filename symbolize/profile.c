@@ -13,6 +13,7 @@
 #include "profile_check.h"
 #include "profile_file.h"
 #include "table.h"
+#include "utf8.h"
 
 /*
  * A hostile file of 2-byte messages grows fortyfold when it is unpacked, so
@@ -20,6 +21,9 @@
  * allocator returns NULL.
  */
 #define UNPACKED_MAX_BYTES (UINT64_C(3) << 30)
+
+/* With all that is made of it, tables and views. */
+#define PROFILE_MAX_BYTES (UINT64_C(8) << 30)
 
 struct budget {
 	uint64_t left_bytes;
@@ -99,6 +103,7 @@ profile_read(const char *path, struct profile **profile, struct reason *reason)
 {
 	uint8_t *data;
 	size_t data_bytes;
+	memory_bound(PROFILE_MAX_BYTES);
 	int status = profile_file_read(path, &data, &data_bytes, reason);
 	if (status)
 		return status;
@@ -140,37 +145,6 @@ profile_text(const struct profile *profile, int64_t string)
 	return profile->pb->string_table[string];
 }
 
-/*
- * How many bytes the UTF-8 character at text has, 0 if it is none. Overlong
- * forms pass: a reader of profiles does not mind them.
- */
-static size_t
-character_bytes(const unsigned char *text)
-{
-	size_t bytes = text[0] < 0x80	 ? 1
-		       : text[0] < 0xc2	 ? 0
-		       : text[0] < 0xe0	 ? 2
-		       : text[0] < 0xf0	 ? 3
-		       : text[0] <= 0xf4 ? 4
-					 : 0;
-	for (size_t i = 1; i < bytes; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	return bytes;
-}
-
-static void
-make_utf8(char *text)
-{
-	unsigned char *c = (unsigned char *)text;
-	while (*c) {
-		size_t bytes = character_bytes(c);
-		if (!bytes)
-			*c = '?';
-		c += bytes ? bytes : 1;
-	}
-}
-
 static void
 index_strings(struct profile *profile)
 {
@@ -189,7 +163,7 @@ profile_string(struct profile *profile, const char *text)
 	if (!profile->strings)
 		index_strings(profile);
 	char *copy = memory_string(text);
-	make_utf8(copy);
+	utf8_repair(copy);
 	uint64_t index = pb->n_string_table;
 	if (!table_add(profile->strings, copy, strlen(copy), &index)) {
 		free(copy);
@@ -239,6 +213,14 @@ profile_location_index(const struct profile *profile, uint64_t id)
 {
 	uint64_t index = 0;
 	find_index(profile->locations, id, &index);
+	return index;
+}
+
+size_t
+profile_mapping_index(const struct profile *profile, uint64_t id)
+{
+	uint64_t index = 0;
+	find_index(profile->mappings, id, &index);
 	return index;
 }
 

@@ -80,8 +80,9 @@ struct pb_location *profile_location(const struct profile *profile,
 struct pb_function *profile_function(const struct profile *profile,
 				     uint64_t id);
 
-/* The position of a location in pb->location; it must exist. */
+/* The position in pb->location or pb->mapping; it must exist. */
 size_t profile_location_index(const struct profile *profile, uint64_t id);
+size_t profile_mapping_index(const struct profile *profile, uint64_t id);
 
 /* Adds a function with a new identifier; the caller fills it in. */
 struct pb_function *profile_add_function(struct profile *profile);

@@ -12,8 +12,15 @@
 
 #include "table.h"
 
-/* Deeper stacks than any unwinder makes; bounds the views' memory. */
+/* Deeper stacks than any unwinder makes, and more columns than any view has
+ * room for: both bound the views' memory and time. */
 #define FRAMES_MAX 65536
+#define SAMPLE_TYPES_MAX 64
+#define LABELS_MAX 4096
+
+/* Of all stacks together, when their locations have lines: 16,384 stacks of
+ * 512 frames with 3 functions inlined in each are a quarter. */
+#define LINES_MAX (UINT64_C(1) << 27)
 
 #define fail(...) reason_set(reason, -EINVAL, __VA_ARGS__)
 
@@ -39,6 +46,8 @@ check_header(const struct profile *profile, struct reason *reason)
 			    "begin with \"\")");
 	if (!pb->n_sample_type)
 		return fail("no sample types");
+	if (pb->n_sample_type > SAMPLE_TYPES_MAX)
+		return fail("%zu sample types", pb->n_sample_type);
 	bool good = is_string(profile, pb->drop_frames) &&
 		    is_string(profile, pb->keep_frames) &&
 		    is_string(profile, pb->default_sample_type) &&
@@ -128,6 +137,8 @@ check_sample(const struct profile *profile, const struct pb_sample *sample,
 			    sample->n_value, pb->n_sample_type);
 	if (sample->n_location_id > FRAMES_MAX)
 		return fail("a stack of %zu frames", sample->n_location_id);
+	if (sample->n_label > LABELS_MAX)
+		return fail("a sample with %zu labels", sample->n_label);
 	for (size_t i = 0; i < sample->n_location_id; i++)
 		if (!profile_location(profile, sample->location_id[i]))
 			return fail("a sample has location %" PRIu64
@@ -156,4 +167,24 @@ profile_check(struct profile *profile, struct reason *reason)
 	for (size_t i = 0; !status && i < profile->pb->n_sample; i++)
 		status = check_sample(profile, profile->pb->sample[i], reason);
 	return status;
+}
+
+int
+profile_check_lines(const struct profile *profile, struct reason *reason)
+{
+	const struct pb_profile *pb = profile->pb;
+	uint64_t lines = 0;
+	for (size_t i = 0; i < pb->n_sample; i++) {
+		const struct pb_sample *sample = pb->sample[i];
+		for (size_t j = 0; j < sample->n_location_id; j++) {
+			lines += 1 + profile_location(profile,
+						      sample->location_id[j])
+					     ->n_line;
+			if (lines > LINES_MAX)
+				return fail("more than %" PRIu64
+					    " frames in all stacks",
+					    LINES_MAX);
+		}
+	}
+	return 0;
 }

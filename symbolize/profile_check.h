@@ -13,4 +13,7 @@
  */
 int profile_check(struct profile *profile, struct reason *reason);
 
+/* Whether all stacks with all their lines are few enough to be shown. */
+int profile_check_lines(const struct profile *profile, struct reason *reason);
+
 #endif

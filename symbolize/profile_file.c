@@ -6,11 +6,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -18,19 +21,52 @@
 
 #define CHUNK_BYTES (UINT64_C(1) << 18)
 
+/* Who makes a named pipe starts both ends at about the same time. */
+#define PIPE_WAIT_MS 10000
+
+/* A named pipe, and not the shell's <(...), at whose end is somebody. */
+static bool
+is_named_pipe(int fd, const struct stat *status)
+{
+	struct statfs system;
+	return S_ISFIFO(status->st_mode) && !fstatfs(fd, &system) &&
+	       system.f_type != PIPEFS_MAGIC;
+}
+
+/* 0, or what is wrong with the file that was opened without waiting. */
+static int
+check_input(int fd, struct reason *reason)
+{
+	struct stat status;
+	if (fstat(fd, &status))
+		return reason_set(reason, -errno, "%s", strerror(errno));
+	if (S_ISDIR(status.st_mode))
+		return reason_set(reason, -EISDIR, "%s", strerror(EISDIR));
+	struct pollfd input = { .fd = fd, .events = POLLIN };
+	if (is_named_pipe(fd, &status) && !poll(&input, 1, PIPE_WAIT_MS))
+		return reason_set(reason, -ETIMEDOUT,
+				  "a pipe that nobody writes to");
+	/* From now on it may take its time. */
+	fcntl(fd, F_SETFL, 0);
+	return 0;
+}
+
 static int
 open_input(const char *path, struct reason *reason)
 {
-	int fd = !strcmp(path, "-") ? dup(STDIN_FILENO)
-				    : open(path, O_RDONLY | O_CLOEXEC);
+	if (!strcmp(path, "-")) {
+		int input = dup(STDIN_FILENO);
+		return input >= 0 ? input
+				  : reason_set(reason, -errno, "%s",
+					       strerror(errno));
+	}
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return reason_set(reason, -errno, "%s", strerror(errno));
-	struct stat status;
-	if (!fstat(fd, &status) && S_ISDIR(status.st_mode)) {
+	int status = check_input(fd, reason);
+	if (status)
 		close(fd);
-		return reason_set(reason, -EISDIR, "%s", strerror(EISDIR));
-	}
-	return fd;
+	return status ? status : fd;
 }
 
 /* What gzread could not read, told apart from a short but whole file. */

@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "utf8.h"
+
 int
 reason_set(struct reason *reason, int code, const char *format, ...)
 {
@@ -15,8 +17,6 @@ reason_set(struct reason *reason, int code, const char *format, ...)
 	vsnprintf(reason->text, sizeof(reason->text), format, args);
 	va_end(args);
 	/* Input may be quoted in it: still one line, and no terminal codes. */
-	for (char *c = reason->text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
+	utf8_make_printable(reason->text);
 	return code;
 }

@@ -3,11 +3,9 @@
  * symbolizer.c - puts names, files and lines into a profile.
  *
  * A location's file is that of its mapping_id, never the one whose range its
- * address happens to be in. Mappings of the same file and build-id share one
- * object; functions that are equal in name, file and line are one function.
- *
- * Places are looked up file by file, and in a file in the order that it asks
- * for: one file is open at a time, and of its debug information one unit.
+ * address happens to be in. Mappings of the same file and build-id are one
+ * file to look up; functions that are equal in name, file and line are one
+ * function.
  */
 #include "symbolizer.h"
 
@@ -17,9 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "demangle.h"
+#include "lookup.h"
 #include "memory.h"
-#include "object.h"
 #include "perf_map.h"
 #include "table.h"
 
@@ -27,9 +24,11 @@ struct symbolizer {
 	struct profile *profile;
 	const struct symbolizer_options *options;
 	struct symbolizer_counts *counts;
-	struct table *objects;	 /* name NUL build-id → number */
+	struct table *file_numbers; /* name NUL build-id → files[] */
+	struct lookup_file *files;
+	size_t file_count, file_capacity;
+	struct place *places;	 /* by question */
 	struct table *functions; /* struct function_key → function id */
-	struct table *names; /* raw name → string index of the clear one */
 	struct perf_map *perf_map;
 	bool perf_map_tried;
 };
@@ -41,49 +40,33 @@ struct function_key {
 	int64_t start_line;
 };
 
-/* A location without names, and where to look. */
+/* A location that is in a file. */
 struct place {
 	struct pb_location *location;
-	struct pb_mapping *mapping; /* NULL: none holds it */
-	uint64_t object;	    /* number of its file, or NO_OBJECT */
-	size_t order;		    /* in the file: object_order() */
+	struct lookup_question question;
 };
-#define NO_OBJECT UINT64_MAX
 
-static uint64_t
-object_number(struct symbolizer *symbolizer, const struct pb_mapping *mapping)
+static size_t
+file_of(struct symbolizer *symbolizer, const struct pb_mapping *mapping)
 {
 	const char *name = profile_text(symbolizer->profile, mapping->filename);
 	const char *build_id =
 		profile_text(symbolizer->profile, mapping->build_id);
-	uint64_t number = table_count(symbolizer->objects);
+	uint64_t number = symbolizer->file_count;
 	size_t name_bytes = strlen(name) + 1;
 	char *key = memory_format("%s %s", name, build_id);
 	size_t key_bytes = strlen(key);
 	/* No name holds a NUL: no two pairs make the same key. */
 	key[name_bytes - 1] = '\0';
-	table_add(symbolizer->objects, key, key_bytes, &number);
+	bool new = table_add(symbolizer->file_numbers, key, key_bytes, &number);
 	free(key);
+	if (!new)
+		return number;
+	memory_grow(symbolizer->files, symbolizer->file_count,
+		    symbolizer->file_capacity);
+	symbolizer->files[symbolizer->file_count++] =
+		(struct lookup_file){ .name = name, .build_id = build_id };
 	return number;
-}
-
-static struct object *
-open_object(struct symbolizer *symbolizer, const struct pb_mapping *mapping)
-{
-	const char *name = profile_text(symbolizer->profile, mapping->filename);
-	const char *build_id =
-		profile_text(symbolizer->profile, mapping->build_id);
-	struct object *object =
-		object_open(&symbolizer->options->locate, name, build_id);
-	if (object_refused(object)) {
-		symbolizer->counts->refused++;
-		if (!symbolizer->options->quiet)
-			fprintf(stderr,
-				"heapagent: %s: not used: it is not the file "
-				"of the profile, whose build-id is %s\n",
-				object_refused(object), build_id);
-	}
-	return object;
 }
 
 /* EXE.PID.SEQ.KIND.pb.gz: the second field; EXE itself may have dots. */
@@ -124,51 +107,39 @@ find_jit(struct symbolizer *symbolizer, uint64_t address)
 		       : NULL;
 }
 
-static int64_t
-clear_name(struct symbolizer *symbolizer, const char *raw)
-{
-	uint64_t index;
-	size_t bytes = strlen(raw);
-	if (table_find(symbolizer->names, raw, bytes, &index))
-		return (int64_t)index;
-	char *clear = demangle(raw);
-	index = (uint64_t)profile_string(symbolizer->profile, clear);
-	free(clear);
-	table_add(symbolizer->names, raw, bytes, &index);
-	return (int64_t)index;
-}
-
+/* The same functions of several files, or of several readers, are one. */
 static uint64_t
-function_of(struct symbolizer *symbolizer, const struct inline_frame *frame)
+function_of(struct symbolizer *symbolizer, struct lookup_function *from)
 {
 	struct profile *profile = symbolizer->profile;
-	const char *raw = frame->name ? frame->name : "??";
+	const char *name = from->name ? from->name : "??";
+	const char *raw = from->system_name ? from->system_name : name;
+	if (from->note)
+		return from->note;
 	struct function_key key = {
-		.name = clear_name(symbolizer, raw),
+		.name = profile_string(profile, name),
 		.system_name = profile_string(profile, raw),
 		.filename =
-			frame->file ? profile_string(profile, frame->file) : 0,
+			from->file ? profile_string(profile, from->file) : 0,
+		.start_line = from->start_line,
 	};
-	/* start_line is a line of filename, which is where the line is. */
-	if (frame->file && frame->function_file &&
-	    !strcmp(frame->file, frame->function_file))
-		key.start_line = frame->function_line;
 	uint64_t id;
-	if (table_find(symbolizer->functions, &key, sizeof(key), &id))
-		return id;
-	struct pb_function *function = profile_add_function(profile);
-	function->name = key.name;
-	function->system_name = key.system_name;
-	function->filename = key.filename;
-	function->start_line = key.start_line;
-	id = function->id;
-	table_add(symbolizer->functions, &key, sizeof(key), &id);
+	if (!table_find(symbolizer->functions, &key, sizeof(key), &id)) {
+		struct pb_function *function = profile_add_function(profile);
+		function->name = key.name;
+		function->system_name = key.system_name;
+		function->filename = key.filename;
+		function->start_line = key.start_line;
+		id = function->id;
+		table_add(symbolizer->functions, &key, sizeof(key), &id);
+	}
+	from->note = id;
 	return id;
 }
 
 static void
 set_lines(struct symbolizer *symbolizer, struct pb_location *location,
-	  struct pb_mapping *mapping, const struct inline_frame *frames,
+	  struct pb_mapping *mapping, const struct lookup_frame *frames,
 	  size_t count)
 {
 	location->line = memory_get(count * sizeof(*location->line));
@@ -176,108 +147,126 @@ set_lines(struct symbolizer *symbolizer, struct pb_location *location,
 	for (size_t i = 0; i < count; i++) {
 		struct pb_line *line = memory_get(sizeof(*line));
 		perftools__profiles__line__init(line);
-		line->function_id = function_of(symbolizer, &frames[i]);
+		const struct lookup_function *function = frames[i].function;
+		line->function_id = function_of(symbolizer, frames[i].function);
 		line->line = frames[i].line;
 		location->line[i] = line;
 		if (!mapping)
 			continue;
-		mapping->has_functions |= frames[i].name != NULL;
-		mapping->has_filenames |= frames[i].file != NULL;
+		mapping->has_functions |= function->name != NULL;
+		mapping->has_filenames |= function->file != NULL;
 		mapping->has_line_numbers |= frames[i].line != 0;
 	}
 }
 
-static uint64_t
-offset_of(const struct place *place)
-{
-	return place->location->address - place->mapping->memory_start +
-	       place->mapping->file_offset;
-}
-
-/* object: the place's file, NULL if it has none. */
+/* An answer of lookup_run(). */
 static void
-resolve(struct symbolizer *symbolizer, const struct place *place,
-	struct object *object)
+take_answer(void *data, size_t question, const struct lookup_answer *answer)
 {
-	struct inline_frame frames[INLINES_MAX];
-	struct pb_mapping *mapping = place->mapping;
-	bool no_inlines = symbolizer->options->no_inlines;
-	size_t count = 0;
-	if (object) {
-		count = object_find(object, offset_of(place),
-				    mapping->file_offset, no_inlines, frames);
-		if (object_has_lines(object) && !no_inlines)
-			mapping->has_inline_frames = true;
-	}
-	if (!count) {
-		const char *name =
-			find_jit(symbolizer, place->location->address);
-		frames[0] = (struct inline_frame){ .name = name };
-		count = name != NULL;
-	}
-	if (count)
-		set_lines(symbolizer, place->location, mapping, frames, count);
-	else
-		symbolizer->counts->unresolved++;
-}
-
-static int
-compare_numbers(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
+	struct symbolizer *symbolizer = data;
+	struct pb_location *location = symbolizer->places[question].location;
+	struct pb_mapping *mapping =
+		profile_mapping(symbolizer->profile, location->mapping_id);
+	if (answer->has_lines && !symbolizer->options->no_inlines)
+		mapping->has_inline_frames = true;
+	if (answer->count)
+		set_lines(symbolizer, location, mapping, answer->frames,
+			  answer->count);
 }
 
 static int
 compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
-	int order = compare_numbers(x->object, y->object);
-	if (!order)
-		order = compare_numbers(x->order, y->order);
-	if (!order)
-		order = compare_numbers(x->location->address,
-					y->location->address);
-	return order ? order
-		     : compare_numbers(x->location->id, y->location->id);
+	if (x->question.file != y->question.file)
+		return x->question.file < y->question.file ? -1 : 1;
+	return x->location->id < y->location->id
+		       ? -1
+		       : x->location->id > y->location->id;
 }
 
-/* The locations without names, those of one file together. */
-static struct place *
-bare_places(struct symbolizer *symbolizer, size_t *count)
+/* The locations that are in a file, those of one file together. */
+static size_t
+find_places(struct symbolizer *symbolizer, struct pb_location **bare,
+	    size_t count)
 {
-	const struct pb_profile *pb = symbolizer->profile->pb;
-	struct place *places = memory_get(pb->n_location * sizeof(*places));
-	for (size_t i = 0; i < pb->n_location; i++) {
-		struct pb_location *location = pb->location[i];
-		struct pb_mapping *mapping =
+	size_t found = 0;
+	symbolizer->places = memory_get(count * sizeof(struct place));
+	for (size_t i = 0; i < count; i++) {
+		const struct pb_mapping *mapping =
 			profile_mapping(symbolizer->profile,
-					location->mapping_id);
-		if (location->n_line)
+					bare[i]->mapping_id);
+		if (!mapping || bare[i]->address < mapping->memory_start)
 			continue;
-		struct place *place = &places[(*count)++];
-		*place = (struct place){ location, mapping, NO_OBJECT, 0 };
-		if (mapping && location->address >= mapping->memory_start)
-			place->object = object_number(symbolizer, mapping);
+		uint64_t offset = bare[i]->address - mapping->memory_start +
+				  mapping->file_offset;
+		symbolizer->places[found++] = (struct place){
+			.location = bare[i],
+			.question = { .file = file_of(symbolizer, mapping),
+				      .file_offset = offset,
+				      .mapping_offset = mapping->file_offset },
+		};
 	}
-	if (*count)
-		qsort(places, *count, sizeof(*places), compare_places);
-	return places;
+	qsort(symbolizer->places, found, sizeof(struct place), compare_places);
+	return found;
 }
 
-/* Those of one file, which is open no longer than that. */
 static void
-resolve_all(struct symbolizer *symbolizer, struct place *places, size_t count)
+ask(struct symbolizer *symbolizer, struct pb_location **bare, size_t count)
 {
-	struct object *object = NULL;
-	if (places->object != NO_OBJECT)
-		object = open_object(symbolizer, places->mapping);
-	for (size_t i = 0; object && i < count; i++)
-		places[i].order = object_order(object, offset_of(&places[i]),
-					       places[i].mapping->file_offset);
-	qsort(places, count, sizeof(*places), compare_places);
-	for (size_t i = 0; i < count; i++)
-		resolve(symbolizer, &places[i], object);
-	object_close(object);
+	symbolizer->file_numbers = table_new();
+	size_t found = find_places(symbolizer, bare, count);
+	struct lookup_question *questions =
+		memory_get(found * sizeof(*questions));
+	for (size_t i = 0; i < found; i++)
+		questions[i] = symbolizer->places[i].question;
+	struct lookup lookup = {
+		.locate = &symbolizer->options->locate,
+		.only_outermost = symbolizer->options->no_inlines,
+		.quiet = symbolizer->options->quiet,
+		.files = symbolizer->files,
+		.questions = questions,
+		.question_count = found,
+		.answer = take_answer,
+		.data = symbolizer,
+	};
+	lookup_run(&lookup);
+	symbolizer->counts->refused = lookup.refused_count;
+	symbolizer->counts->lost = lookup.lost_count;
+	table_free(symbolizer->file_numbers);
+	free(symbolizer->files);
+	free(symbolizer->places);
+	free(questions);
+}
+
+/* What no file had a name for. */
+static void
+ask_jit(struct symbolizer *symbolizer, struct pb_location *location)
+{
+	struct lookup_function function = {
+		.name = find_jit(symbolizer, location->address),
+	};
+	const struct lookup_frame frame = { .function = &function };
+	if (function.name)
+		set_lines(symbolizer, location,
+			  profile_mapping(symbolizer->profile,
+					  location->mapping_id),
+			  &frame, 1);
+	else
+		symbolizer->counts->unresolved++;
+}
+
+/* The locations without names. */
+static struct pb_location **
+bare_locations(const struct profile *profile, size_t *count)
+{
+	const struct pb_profile *pb = profile->pb;
+	struct pb_location **bare =
+		memory_get(pb->n_location * sizeof(struct pb_location *));
+	for (size_t i = 0; i < pb->n_location; i++)
+		if (!pb->location[i]->n_line)
+			bare[(*count)++] = pb->location[i];
+	return bare;
 }
 
 void
@@ -289,25 +278,17 @@ symbolizer_run(struct profile *profile,
 		.profile = profile,
 		.options = options,
 		.counts = counts,
-		.objects = table_new(),
 		.functions = table_new(),
-		.names = table_new(),
 	};
 	*counts = (struct symbolizer_counts){ .locations = 0 };
-	struct place *places = bare_places(&symbolizer, &counts->locations);
-	size_t next;
-	for (size_t i = 0; i < counts->locations; i = next) {
-		next = i + 1;
-		while (next < counts->locations &&
-		       places[next].object == places[i].object)
-			next++;
-		resolve_all(&symbolizer, &places[i], next - i);
-	}
-	free(places);
+	struct pb_location **bare = bare_locations(profile, &counts->locations);
+	ask(&symbolizer, bare, counts->locations);
+	for (size_t i = 0; i < counts->locations; i++)
+		if (!bare[i]->n_line)
+			ask_jit(&symbolizer, bare[i]);
+	free(bare);
 	perf_map_close(symbolizer.perf_map);
-	table_free(symbolizer.objects);
 	table_free(symbolizer.functions);
-	table_free(symbolizer.names);
 }
 
 bool

@@ -19,12 +19,13 @@ struct symbolizer_counts {
 	size_t locations;  /* that had no names before */
 	size_t unresolved; /* and have none now */
 	size_t refused;	   /* files with the wrong build-id */
+	size_t lost;	   /* files that could not be read to their end */
 };
 
 /*
  * Gives each location that has none its lines, innermost inlined function
- * first. All else stays as it is. Names each refused file on standard error,
- * unless quiet.
+ * first. All else stays as it is. Names each refused and each lost file on
+ * standard error, unless quiet.
  */
 void symbolizer_run(struct profile *profile,
 		    const struct symbolizer_options *options,

@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "memory.h"
 
@@ -36,21 +37,45 @@ struct table {
 
 #define SLOTS_FIRST 64
 
-/* FNV-1a, with a last mix because the low bits choose the slot. */
+/* Unknown to whoever made the keys: else they could all meet in one slot. */
+static uint64_t secret[2];
+
+static uint64_t
+mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Eight bytes at a time, folded by a multiplication with the secret. */
 static uint64_t
 hash_of(const void *key, size_t key_bytes)
 {
 	const unsigned char *bytes = key;
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-	for (size_t i = 0; i < key_bytes; i++)
-		hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-	return hash ^ hash >> 32;
+	uint64_t hash = secret[0] ^ key_bytes;
+	for (; key_bytes >= sizeof(uint64_t); key_bytes -= sizeof(uint64_t)) {
+		uint64_t word;
+		memcpy(&word, bytes, sizeof(word));
+		hash = mix(hash ^ word, secret[1]);
+		bytes += sizeof(word);
+	}
+	uint64_t word = 0;
+	if (key_bytes)
+		memcpy(&word, bytes, key_bytes);
+	return mix(hash ^ word, secret[1]);
 }
 
 struct table *
 table_new(void)
 {
 	struct table *table = memory_get(sizeof(*table));
+	if (!secret[1]) {
+		/* Without random numbers the table is as good as any other. */
+		if (getrandom(secret, sizeof(secret), 0) < 0)
+			secret[0] = (uintptr_t)table;
+		/* Odd, and no power of two. */
+		secret[1] |= UINT64_C(0x9e3779b97f4a7c15);
+	}
 	table->slot_count = SLOTS_FIRST;
 	table->slots = memory_get(SLOTS_FIRST * sizeof(*table->slots));
 	return table;

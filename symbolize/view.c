@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "memory.h"
+#include "profile_check.h"
+#include "utf8.h"
 
 enum {
 	OPT_SAMPLE_TYPE = OPT_VIEW,
@@ -154,8 +156,18 @@ view_read(struct view *view, const char *path, struct profile **profile)
 	struct symbolizer_counts counts;
 	if (profile_read(path, profile, &reason))
 		return command_fail("%s: %s", path, reason.text);
-	if (symbolizer_needed(*profile))
+	if (symbolizer_needed(*profile)) {
 		symbolizer_run(*profile, &view->symbolizer, &counts);
+		view->lost = view->lost || counts.lost;
+	}
+	if (profile_check_lines(*profile, &reason)) {
+		profile_free(*profile);
+		*profile = NULL;
+		return command_fail("%s: %s", path, reason.text);
+	}
+	struct pb_profile *pb = (*profile)->pb;
+	for (size_t i = 0; i < pb->n_string_table; i++)
+		utf8_make_printable(pb->string_table[i]);
 	return COMMAND_OK;
 }
 
@@ -231,11 +243,12 @@ view_output_end(struct view *view)
 		close(STDOUT_FILENO);
 		while (waitpid(view->pager_pid, NULL, 0) < 0 && errno == EINTR)
 			;
-		return COMMAND_OK;
+		lost = false;
 	}
-	return lost ? command_fail("cannot write the output: %s",
-				   strerror(error))
-		    : COMMAND_OK;
+	if (lost)
+		return command_fail("cannot write the output: %s",
+				    strerror(error));
+	return view->lost ? COMMAND_FAILED : COMMAND_OK;
 }
 
 const char *

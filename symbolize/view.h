@@ -16,6 +16,7 @@ struct view {
 	size_t node_count;	 /* 0: all */
 	bool by_cum;
 	bool json;
+	bool lost;   /* set by view_read(): a file could not be read */
 	bool colour; /* set by view_output_begin() */
 	int pager_pid;
 };
@@ -38,8 +39,9 @@ options_set view_set;
 const char *view_regex(const char *text, regex_t *pattern);
 
 /*
- * Reads a profile and gives its addresses names where they have none.
- * COMMAND_OK or COMMAND_FAILED, said why.
+ * Reads a profile and gives its addresses names where they have none. No text
+ * in it has anything then that a terminal would obey. COMMAND_OK or
+ * COMMAND_FAILED, said why.
  */
 int view_read(struct view *view, const char *path, struct profile **profile);
 
@@ -53,7 +55,10 @@ int view_type(const struct view *view, const struct profile *profile);
  */
 void view_output_begin(struct view *view);
 
-/* Waits for the reader. COMMAND_OK, or COMMAND_FAILED if output was lost. */
+/*
+ * Waits for the reader. COMMAND_OK, or COMMAND_FAILED if output was lost or
+ * names are missing because a file could not be read.
+ */
 int view_output_end(struct view *view);
 
 /* As perf: what has 5 % of the total is red, 0.5 % green. "" without colour. */

@@ -2,34 +2,28 @@
 /*
  * elf_fuzz.c - any bytes as a program with debug information: its addresses
  * have names or none.
+ *
+ * The same bytes are the program, its .dwp, and whatever .gnu_debuglink,
+ * .gnu_debugaltlink or a skeleton unit looks for under the name "input".
  */
-/* SYMBOLIZE: elf_file locate debuginfod inlines dwarf_file ranges package */
-/* SYMBOLIZE: symbols demangle memory reason die source_path table */
-#include <stdlib.h>
-#include <string.h>
-
+/* SYMBOLIZE: debuginfod demangle die dwarf_file elf_file inlines locate */
+/* SYMBOLIZE: memory object package ranges reason source_path symbols table */
+/* SYMBOLIZE: utf8 */
 #include "demangle.h"
-#include "inlines.h"
-#include "memory.h"
-#include "symbols.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+#include "input.h"
+#include "object.h"
 
 static void
-look_up(struct elf_file *file, struct symbols *symbols, struct inlines *inlines)
+look_up(struct object *object)
 {
 	static struct inline_frame frames[INLINES_MAX];
-	uint64_t address;
+	uint64_t into;
 	for (uint64_t offset = 0; offset < 0x3000; offset += 13) {
-		if (!elf_file_address(file, offset, &address))
-			continue;
-		symbols_find(symbols, address);
-		size_t count =
-			inlines ? inlines_find(inlines, address, false, frames)
-				: 0;
+		size_t count = object_find(object, offset, 0, false, frames);
 		for (size_t i = 0; i < count; i++)
 			if (frames[i].name)
 				free(demangle(frames[i].name));
+		object_function_offset(object, offset, 0, &into);
 	}
 }
 
@@ -37,22 +31,11 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	static const struct locate_options options;
-	struct elf_file *file;
-	struct reason reason;
-	const char *link;
-	uint32_t crc;
-	void *copy = memory_get(bytes);
-	memcpy(copy, data, bytes);
-	if (elf_file_open_memory("fuzz", copy, bytes, &file, &reason))
-		return 0;
-	struct symbols *symbols = symbols_new();
-	symbols_add(symbols, file, 0);
-	struct inlines *inlines = inlines_open(file, &options);
-	elf_file_debuglink(file, &link, &crc);
-	elf_file_close(elf_file_mini(file));
-	look_up(file, symbols, inlines);
-	inlines_close(inlines);
-	symbols_free(symbols);
-	elf_file_close(file);
+	input_write("program.dwp", data, bytes);
+	input_write("input", data, bytes);
+	struct object *object =
+		object_open(&options, input_write("program", data, bytes), "");
+	look_up(object);
+	object_close(object);
 	return 0;
 }

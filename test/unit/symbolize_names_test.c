@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* symbolize_names_test.c - names and numbers as a person reads them. */
-/* SYMBOLIZE: demangle short_name units json perf_map memory */
+/* SYMBOLIZE: demangle short_name units json perf_map memory utf8 */
 /* LIBS: -liberty -lm */
 #include <math.h>
 #include <stdio.h>

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * utf8.h - text from files, made fit for others.
+ */
+#ifndef HEAPAGENT_UTF8_H
+#define HEAPAGENT_UTF8_H
+
+#include <stddef.h>
+
+/* Bytes of the well-formed UTF-8 character at text (RFC 3629), or 0. */
+size_t utf8_character_bytes(const char *text);
+
+/* What is not UTF-8 becomes '?', in place. */
+void utf8_repair(char *text);
+
+/*
+ * The same, and what a terminal would obey: control characters, ends of lines
+ * and those of C1 among them, become '?'.
+ */
+void utf8_make_printable(char *text);
+
+#endif

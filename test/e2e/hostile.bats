@@ -1,0 +1,410 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# hostile.bats - any bytes as a profile or as a program: a correct result, or
+# one line and a non-zero status; no crash, no hang, bounded memory.
+
+load helpers
+HEAPAGENT=$ROOT/build/heapagent
+MAKE=$ROOT/build/test/tools/profile_make
+HOSTILE=$ROOT/test/tools/hostile
+BAD_LIBRARY=$ROOT/build/test/prog/lib/bad_reader.so
+SOURCE=$ROOT/test/prog/inlined.cc
+
+# What the commands need for small files, and in MiB.
+SMALL=100
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return
+	g++ -O2 -g -o inlined "$BATS_TEST_DIRNAME/../prog/inlined.cc"
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	ulimit -c 0
+	cp "$BATS_FILE_TMPDIR/inlined" inlined
+}
+
+# profile OUT PROGRAM...: addresses all over the code of ./inlined, mapped once
+# for each program.
+profile() {
+	local start size offset out=$1 number=0 program address
+	shift
+	read -r start size offset < <(readelf -lW inlined |
+		awk '$1 == "LOAD" && / R E / { print $3, $5, $2 }')
+	{
+		echo "type space bytes"
+		for program; do
+			echo "mapping $((start + (number << 32)))" \
+				"$((start + size + (number << 32)))" \
+				"$offset $program -"
+			number=$((number + 1))
+			for ((address = start; address < start + size; \
+			address += 40)); do
+				echo "sample 1 1 $number:$((address + \
+					((number - 1) << 32)))"
+			done
+		done
+	} | "$MAKE" "$out"
+}
+
+# one STATUS MIB COMMAND...: see test/tools/hostile.
+one() {
+	local status=$1 mib=$2
+	shift 2
+	"$HOSTILE" one "$status" "$mib" 60 "$@"
+}
+
+# named FILE PROGRAM: the frames in that program that have a line.
+named() {
+	"$DECODE" "$1" | grep "^ frame .*/$2+.*inlined.cc:" || true
+}
+
+# dwo_of PROGRAM: the split file that it refers to.
+dwo_of() {
+	readelf --debug-dump=info "$1" | awk '/dwo_name/ { print $NF; exit }'
+}
+
+@test "profiles cut short, flipped, with tails: refused or read" {
+	profile whole.pb.gz "$PWD/inlined"
+	gzip -dc whole.pb.gz >whole.pb
+	"$HEAPAGENT" symbolize -o named.pb.gz whole.pb.gz
+	gzip -dc named.pb.gz >named.pb
+	"$HEAPAGENT" text whole.pb.gz >whole.txt
+	for file in whole.pb.gz named.pb whole.txt; do
+		for how in truncated flipped; do
+			"$HOSTILE" $how $file "$HEAPAGENT" \
+				"top|symbolize|tree|flame|text|inuse" damaged
+		done
+	done
+	"$HOSTILE" flipped named.pb "$HEAPAGENT" "diff|delta" damaged named.pb
+}
+
+@test "profiles with numbers out of bounds: refused or shown" {
+	local commands="symbolize|top|tree|flame|text|inuse" i
+	: >nothing
+	# Each file meets each command.
+	for i in 1 2 3 4 5 6; do
+		"$HOSTILE" numbers nothing "$HEAPAGENT" "$commands" damaged
+		commands=${commands#*|}\|${commands%%|*}
+	done
+	"$HOSTILE" numbers nothing "$HEAPAGENT" "diff|delta" damaged damaged
+}
+
+@test "ids that would all meet in one slot of a simple table" {
+	# 400,000 ids that are equal in all but their high bits.
+	python3 - >ids.pb <<-'END'
+		import sys
+		sys.path.insert(0, "")
+		def varint(n):
+		    out = b""
+		    while n > 127:
+		        out += bytes([n & 127 | 128]); n >>= 7
+		    return out + bytes([n])
+		def field(number, content):
+		    if isinstance(content, int):
+		        return varint(number << 3) + varint(content)
+		    return (varint(number << 3 | 2) + varint(len(content)) +
+		            content)
+		out = [field(1, field(1, 1) + field(2, 2))]
+		out += [field(6, s) for s in (b"", b"space", b"bytes")]
+		out += [field(4, field(1, i << 40 | 1)) for i in range(400000)]
+		sys.stdout.buffer.write(b"".join(out))
+	END
+	one 0 400 "$HEAPAGENT" top ids.pb
+}
+
+@test "gzip: a bomb, a bomb of many members, two profiles in one" {
+	"$HOSTILE" make gzip-bomb bomb.gz
+	"$HOSTILE" make members members.gz
+	for file in bomb.gz members.gz; do
+		one 1 700 "$HEAPAGENT" top $file |
+			grep "$file: more than 512 MiB when uncompressed"
+		one 1 700 "$HEAPAGENT" symbolize - <$file
+		ls
+	done
+	# Two messages are one, by protobuf's rules: here with doubled ids.
+	profile whole.pb.gz "$PWD/inlined"
+	cat whole.pb.gz whole.pb.gz >twice.pb.gz
+	one 1 $SMALL "$HEAPAGENT" top twice.pb.gz | grep 'twice.pb.gz: '
+}
+
+@test "input that is no file" {
+	mkdir directory
+	mkfifo pipe
+	ln -s loop loop
+	ln -s b a
+	ln -s a b
+	for file in directory pipe loop a none /dev/null; do
+		one 1 $SMALL "$HEAPAGENT" top $file | grep " $file: "
+	done
+	one 1 700 "$HEAPAGENT" symbolize /dev/zero | grep ' /dev/zero: '
+	# Who writes after a while is waited for.
+	profile whole.pb.gz "$PWD/inlined"
+	{ sleep 2 && cat whole.pb.gz >pipe; } 3>&- &
+	one 0 $SMALL "$HEAPAGENT" top pipe
+	"$HEAPAGENT" top <(sleep 1 && cat whole.pb.gz) | grep -q shop::
+}
+
+@test "loops in --sysroot and --debug-dir, and a map that is one" {
+	local id
+	id=$(readelf -n inlined | awk '/Build ID/ { print $3 }')
+	mkdir -p "root/$PWD" "tree/.build-id/${id:0:2}" root/usr/lib
+	ln -s loop "root$PWD/inlined"
+	ln -s inlined "root$PWD/loop"
+	ln -s ../../../../../../../../../../../../usr/lib root/usr/lib/debug
+	ln -s "${id:2}.debug" "tree/.build-id/${id:0:2}/${id:2}.debug"
+	ln -s map map
+	strip -o stripped inlined
+	profile p.pb.gz "$PWD/inlined"
+	profile s.pb.gz "$PWD/stripped"
+	one 0 $SMALL "$HEAPAGENT" symbolize --sysroot root p.pb.gz
+	one 0 $SMALL "$HEAPAGENT" symbolize --debug-dir tree s.pb.gz
+	one 2 $SMALL "$HEAPAGENT" symbolize --perf-map map p.pb.gz
+	one 2 $SMALL "$HEAPAGENT" symbolize --sysroot loop p.pb.gz
+}
+
+@test "programs with damaged headers, and damaged anywhere" {
+	profile p.pb.gz "$PWD/damaged"
+	"$HOSTILE" headers inlined "$HEAPAGENT" "symbolize|top|text" p.pb.gz
+	"$HOSTILE" bytes inlined "$HEAPAGENT" "symbolize|top|text" p.pb.gz
+	g++ -O2 -gdwarf-4 -gz -o inlined "$SOURCE"
+	profile p.pb.gz "$PWD/damaged"
+	"$HOSTILE" bytes inlined "$HEAPAGENT" symbolize p.pb.gz
+	# Both halves of a split one.
+	g++ -O2 -gdwarf-5 -gsplit-dwarf -o inlined "$SOURCE"
+	profile p.pb.gz "$PWD/damaged"
+	"$HOSTILE" bytes inlined "$HEAPAGENT" symbolize p.pb.gz
+	profile p.pb.gz "$PWD/inlined"
+	"$HEAPAGENT" symbolize -o named.pb.gz p.pb.gz
+	[ "$(named named.pb.gz inlined | wc -l)" -gt 9 ]
+	dwo=$(dwo_of inlined)
+	mv "$dwo" whole.dwo
+	ln -s damaged "$dwo"
+	"$HOSTILE" bytes whole.dwo "$HEAPAGENT" symbolize p.pb.gz
+}
+
+@test "bombs in a program: .debug_info, .gnu_debugdata" {
+	profile p.pb.gz "$PWD/damaged"
+	for kind in zlib-section huge-section; do
+		"$HOSTILE" make $kind section
+		objcopy --update-section .debug_info=section inlined flagless
+		"$HOSTILE" make compressed damaged flagless
+		one 0 1200 "$HEAPAGENT" symbolize p.pb.gz
+	done
+	"$HOSTILE" make xz-bomb section
+	strip -o bare inlined
+	objcopy --add-section .gnu_debugdata=section bare damaged
+	one 0 700 "$HEAPAGENT" symbolize p.pb.gz
+}
+
+@test "programs that refer to themselves" {
+	profile p.pb.gz "$PWD/p"
+	strip -o p inlined
+	objcopy --add-gnu-debuglink=p p
+	one 0 $SMALL "$HEAPAGENT" symbolize p.pb.gz
+	# The supplementary file by its name and its own build-id.
+	{
+		printf 'p\0'
+		readelf -n inlined | awk '/Build ID/ { print $3 }' |
+			python3 -c 'import sys; sys.stdout.buffer.write(
+				bytes.fromhex(sys.stdin.read()))'
+	} >"link"
+	objcopy --add-section .gnu_debugaltlink=link inlined p
+	one 0 $SMALL "$HEAPAGENT" symbolize -o self.pb.gz p.pb.gz
+	cp inlined p
+	"$HEAPAGENT" symbolize -o plain.pb.gz p.pb.gz
+	[ "$("$DECODE" self.pb.gz)" = "$("$DECODE" plain.pb.gz)" ]
+	# A package and a split file that are the program.
+	g++ -O2 -g -gsplit-dwarf -o p "$SOURCE"
+	rm ./*.dwo
+	cp p p.dwp
+	ln -s p "$(dwo_of p)"
+	profile p.pb.gz "$PWD/p"
+	one 0 $SMALL "$HEAPAGENT" symbolize p.pb.gz
+}
+
+@test "a library that crashes, gives up or lies: that file has no names" {
+	local how
+	cp inlined first
+	cp inlined second
+	profile p.pb.gz "$PWD/first" "$PWD/second"
+	"$HEAPAGENT" symbolize -o good.pb.gz p.pb.gz
+	for how in crash abort exit lie; do
+		BAD_READER=$how BAD_READER_AT=2 LD_PRELOAD=$BAD_LIBRARY run "$HEAPAGENT" \
+			symbolize -o $how.pb.gz p.pb.gz
+		echo "$how: $output"
+		[ "$status" -eq 1 ]
+		[ "${#lines[@]}" -eq 2 ]
+		[[ ${lines[0]} == "heapagent: $PWD/second: left without names: "* ]]
+		[[ ${lines[1]} == "$how.pb.gz: "*" named, "*" unresolved" ]]
+		"$CHECKVALID" $how.pb.gz
+		# What the other file has is what it always has.
+		[ "$(named $how.pb.gz first)" = "$(named good.pb.gz first)" ]
+		[ "$(named good.pb.gz second | wc -l)" -gt 9 ]
+		[ -z "$(named $how.pb.gz second)" ]
+	done
+	BAD_READER=crash BAD_READER_AT=2 LD_PRELOAD=$BAD_LIBRARY \
+		run "$HEAPAGENT" top p.pb.gz
+	[ "$status" -eq 1 ]
+	[[ ${lines[0]} == "heapagent: $PWD/second: left without names: "* ]]
+	[[ $output == *shop::* ]]
+}
+
+@test "a library that takes all time or memory: in bounds" {
+	cp inlined first
+	cp inlined second
+	profile p.pb.gz "$PWD/first" "$PWD/second"
+	one 1 1300 env BAD_READER_AT=2 BAD_READER=eat LD_PRELOAD="$BAD_LIBRARY" \
+		"$HEAPAGENT" symbolize p.pb.gz |
+		grep 'second: left without names: .* memory'
+	one 1 $SMALL env BAD_READER_AT=2 BAD_READER=spin LD_PRELOAD="$BAD_LIBRARY" \
+		"$HEAPAGENT" symbolize p.pb.gz |
+		grep 'second: left without names: .* too long'
+	# A split file that is a pipe: libdw opens it, and waits.
+	g++ -O2 -g -gsplit-dwarf -o second "$SOURCE"
+	rm ./*.dwo
+	mkfifo "$(dwo_of second)"
+	one 1 $SMALL "$HEAPAGENT" symbolize p.pb.gz |
+		grep 'second: left without names: .* too long'
+}
+
+@test "many damaged files: not each of them is waited for" {
+	local i programs=()
+	for ((i = 0; i < 30; i++)); do
+		cp inlined "p$i"
+		programs+=("$PWD/p$i")
+	done
+	profile p.pb.gz "${programs[@]}"
+	BAD_READER=crash BAD_READER_AT=0 LD_PRELOAD=$BAD_LIBRARY \
+		run "$HEAPAGENT" symbolize p.pb.gz
+	[ "$status" -eq 1 ]
+	[ "$(grep -c 'left without names' <<<"$output")" -eq 9 ]
+	[[ $output == *"and all files after it"* ]]
+}
+
+ended() {
+	! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"
+}
+
+@test "who ends the command ends its reader, too" {
+	local pid child
+	profile p.pb.gz "$PWD/inlined"
+	BAD_READER=wait BAD_READER_AT=1 LD_PRELOAD=$BAD_LIBRARY \
+		"$HEAPAGENT" symbolize p.pb.gz 3>&- &
+	pid=$!
+	wait_for 10 pgrep -P "$pid"
+	child=$(pgrep -P "$pid")
+	kill "$pid"
+	wait_for 10 ended "$child"
+	[ ! -e p.symbolized.pb.gz ]
+}
+
+@test "names of mangled form that take the demangler for ever" {
+	local name
+	name=_ZcvT_InnvT_Inarddddddddddddddddd
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		name+=nZcvT_IdddgvT_InnvT_Inarddddddddddddddddd
+	done
+	{
+		echo "type space bytes"
+		echo "mapping 0x1000 0x2000 0 /x -"
+		# Each may take its time, all together not.
+		for i in {1..100}; do
+			echo "function $name$i /x.c 1"
+			echo "sample 1 1 f$i:1"
+		done
+	} | "$MAKE" p.pb.gz
+	one 0 $SMALL "$HEAPAGENT" top --nodecount 0 p.pb.gz
+	"$HEAPAGENT" top --nodecount 0 p.pb.gz | grep -c _ZcvT_Inn
+}
+
+# A name with whatever a terminal or a browser might obey.
+evil_name() {
+	printf 'x\033]0;title\007\033[31m\302\233mred\233m\r\b</script>%s' \
+		'<script>alert(1)</script><img src=x onerror=alert(1)>"'\''\\&'
+}
+
+@test "names are text: on a terminal and in a page" {
+	local name command files
+	name=$(evil_name)
+	python3 - "$name" >evil.pb <<-'END'
+		import os, sys
+		name = os.fsencode(sys.argv[1])
+		def field(number, content):
+		    def varint(n):
+		        out = b""
+		        while n > 127:
+		            out += bytes([n & 127 | 128]); n >>= 7
+		        return out + bytes([n])
+		    if isinstance(content, int):
+		        return varint(number << 3) + varint(content)
+		    return (varint(number << 3 | 2) + varint(len(content)) +
+		            content)
+		out = field(1, field(1, 3) + field(2, 3))
+		out += b"".join(field(6, s) for s in (b"", b"a", b"b", name))
+		out += field(3, field(1, 1) + field(3, 99) + field(5, 3) +
+		             field(6, 3))
+		out += field(5, field(1, 1) + field(2, 3) + field(4, 3))
+		out += field(4, field(1, 1) + field(2, 1) + field(3, 7) +
+		             field(4, field(1, 1) + field(2, 1)))
+		out += field(4, field(1, 2) + field(2, 1) + field(3, 8))
+		for location in (1, 2):
+		    out += field(2, field(1, location) + field(2, 7) + field(
+		        3, field(1, 3) + field(2, 3)))
+		out += field(13, 3)
+		sys.stdout.buffer.write(out)
+	END
+	for command in "top" "top --json" "tree" "peek ." "diff" "diff --json" \
+		"text" "flame -o -" "symbolize -o named.pb.gz"; do
+		files=(evil.pb)
+		[[ $command != diff* ]] || files+=(evil.pb)
+		# shellcheck disable=SC2086 # words are wanted
+		"$HEAPAGENT" $command "${files[@]}" >out 2>err || true
+		echo "$command: $(wc -c <out) bytes"
+		cat err
+		# No control character but tab and newline, and valid UTF-8.
+		python3 - <<-'END'
+			for name in "out", "err":
+			    text = open(name, encoding="utf-8", newline="").read()
+			    assert not [c for c in text if c not in "\n\t" and
+			                (c < " " or "\x7f" <= c < "\xa0")], name
+		END
+	done
+	"$HEAPAGENT" flame evil.pb -o evil.html
+	python3 - <<-'END'
+		import json, re
+		page = open("evil.html", encoding="utf-8").read()
+		assert page.count("</script>") == 2, page.count("</script>")
+		assert page.count("<script") == 2
+		data = re.search(r'id="data">(.*?)</script>', page, re.S).group(1)
+		assert "<" not in data
+		assert any("<script>alert(1)" in n
+		           for n in json.loads(data)["names"])
+	END
+	# The message about such a file is one line of text, too.
+	cp /dev/null "$name" 2>/dev/null || cp /dev/null "${name//\//}"
+	one 1 $SMALL "$HEAPAGENT" top "${name//\//}"
+}
+
+@test "what the fuzzers kept: under sanitizers, and by the command" {
+	local corpus=$ROOT/test/fuzz/corpus name file
+	for name in "$corpus"/*; do
+		name=$(basename "$name")
+		timeout 300 "$ROOT/build/test/fuzz/${name}_replay" \
+			"$corpus/$name"/* >/dev/null 2>replayed ||
+			{
+				tail -n 40 replayed
+				false
+			}
+		tail -n 1 replayed | grep "^replayed $(find "$corpus/$name" -type f | wc -l)$"
+	done
+	for file in "$corpus"/profile/*; do
+		status=0
+		timeout 20 "$HEAPAGENT" text "$file" >out 2>err || status=$?
+		[ "$status" -le 1 ] && [ "$(wc -l <err)" -le 1 ] || {
+			echo "$file: $status"
+			cat err
+			false
+		}
+	done
+}
