@@ -278,6 +278,8 @@ capture_all(struct capture *capture, const struct dump_origin *origin,
 	dump_moment_take(&capture->moment, &capture->rows);
 	if (error == 0 && threads)
 		capture_first_threads(capture, origin, host);
+	if (host->captured != NULL)
+		host->captured();
 	if (error == 0)
 		error = create_first_file();
 	host->released(error);

@@ -6,11 +6,13 @@
  * The starter (the thread whose request starts a dump) and the dump talk
  * through one futex word:
  *
- *	WAITING ──► ASKED ──► ASKING ──► WAITING ──► RELEASED
- *	   the dump wants     the starter     it has
- *	   the threads asked  does so         done so
+ *	WAITING ──► ASKED ──► ASKING ──► WAITING ──► CAPTURED ──► RELEASED
+ *	   the dump wants     the starter     it has     the stack    a file
+ *	   the threads asked  does so         done so    is taken     is begun
  *
- * The starter waits with a deadline and goes on after it in any case. The dump
+ * The starter waits with a deadline and goes on after it in any case. From
+ * CAPTURED on it waits only to be able to say that no file can be made, and
+ * not for long: a busy disk takes seconds for one. The dump
  * takes back what it asked for if nobody begins in time; once the starter has
  * begun, it works in the dump's memory, which stays until it is done.
  */
@@ -39,6 +41,8 @@
 #define SECOND_NS UINT64_C(1000000000)
 /* The interrupted thread never waits longer, whatever happened. */
 #define RELEASE_TIMEOUT_NS (5 * SECOND_NS)
+/* Several times what creating a file takes where the disk is not busy. */
+#define CREATE_TIMEOUT_NS UINT64_C(1000000)
 /* The dump waits so long for its starter to have asked the threads. */
 #define ASK_TIMEOUT_NS SECOND_NS
 /* And so long for a starter that has begun: it may be stopped meanwhile. */
@@ -49,9 +53,8 @@
 #define SLICE_NS UINT64_C(20000000)
 #define TURN_SLEEP_NS UINT64_C(50000)
 
-enum { WAITING, ASKED, ASKING, RELEASED };
+enum { WAITING, ASKED, ASKING, CAPTURED, RELEASED };
 
-/* What a descriptor refers to. */
 static struct {
 	struct requests requests;
 	uint32_t waiting;   /* atomic, a futex: one of the above */
@@ -80,18 +83,26 @@ futex_set(uint32_t *word, uint32_t value)
 static uint32_t
 wait_while(uint32_t *word, uint32_t value, uint64_t timeout_ns)
 {
-	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	uint64_t end_ns = sys_clock_ns(CLOCK_MONOTONIC) + timeout_ns;
+	uint64_t now_ns;
 	uint32_t now;
 
 	/* Acquire pairs with futex_set(). */
 	while ((now = atomic_load_acquire(word)) == value &&
 	       dump_child_alive() &&
-	       sys_clock_ns(CLOCK_MONOTONIC) - begin_ns < timeout_ns)
-		sys_futex_wait(word, value, SLICE_NS, FUTEX_PRIVATE_FLAG);
+	       (now_ns = sys_clock_ns(CLOCK_MONOTONIC)) < end_ns)
+		sys_futex_wait(word, value, MIN(SLICE_NS, end_ns - now_ns),
+			       FUTEX_PRIVATE_FLAG);
 	return now;
 }
 
 /* In the dump child. */
+static void
+captured_starter(void)
+{
+	futex_set(&trigger.waiting, CAPTURED);
+}
+
 static void
 release_starter(int error)
 {
@@ -157,6 +168,7 @@ static void
 serve_in_child(void)
 {
 	static const struct dump_host host = {
+		.captured = captured_starter,
 		.released = release_starter,
 		.ask_by_signal = ask_starter,
 	};
@@ -225,21 +237,26 @@ permit_tracing(void)
 	futex_set(&trigger.permitted, 1);
 }
 
-/* The starter's part while the dump goes on. */
-static void
+/* The starter's part while the dump goes on: what has failed until it may go
+ * on, or 0. */
+static int
 attend(void)
 {
-	uint32_t expected = ASKED;
+	uint32_t expected = ASKED, now;
 
 	permit_tracing();
-	if (wait_while(&trigger.waiting, WAITING, RELEASE_TIMEOUT_NS) != ASKED)
-		return;
+	now = wait_while(&trigger.waiting, WAITING, RELEASE_TIMEOUT_NS);
 	/* Pairs with the same in ask_starter(). */
-	if (atomic_cas_acq_rel(&trigger.waiting, &expected, ASKING)) {
+	if (now == ASKED &&
+	    atomic_cas_acq_rel(&trigger.waiting, &expected, ASKING)) {
 		threads_ask_by_signal(trigger.to_ask);
 		futex_set(&trigger.waiting, WAITING);
 	}
-	(void)wait_while(&trigger.waiting, WAITING, RELEASE_TIMEOUT_NS);
+	if (now == ASKED)
+		now = wait_while(&trigger.waiting, WAITING, RELEASE_TIMEOUT_NS);
+	if (now == CAPTURED)
+		now = wait_while(&trigger.waiting, CAPTURED, CREATE_TIMEOUT_NS);
+	return now == RELEASED ? trigger.error : 0;
 }
 
 /*
@@ -260,6 +277,7 @@ static void
 start_on_own_stack(void)
 {
 	bool linger;
+	int error;
 
 	if (!dump_child_prepare()) {
 		/* A child that was stopped for good holds the dump stack. */
@@ -275,14 +293,15 @@ start_on_own_stack(void)
 	if (dump_child_start(serve_in_child, child_faulted, &linger) != 0) {
 		serve_in_host_quietly();
 		dump_child_unmark();
+		error = trigger.error;
 	} else {
-		attend();
+		error = attend();
 		if (linger)
 			dump_child_reap(END_TIMEOUT_NS);
 	}
-	if (trigger.error < 0)
+	if (error < 0)
 		log_late("no dump in %s: %s", config.directory,
-			 log_error_text(trigger.error));
+			 log_error_text(error));
 }
 
 /*
