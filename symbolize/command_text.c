@@ -314,7 +314,7 @@ static int
 show(struct view *view, const char *path)
 {
 	struct profile *profile;
-	int status = view_read(view, path, &profile);
+	int status = view_read_raw(view, path, &profile);
 	if (status)
 		return status;
 	size_t lost;
@@ -326,8 +326,10 @@ show(struct view *view, const char *path)
 	view_output_begin(view);
 	if (thread_text_is(profile)) {
 		thread_text_print(profile, text.offsets);
+		view_make_printable(profile);
 		print_comments(&text);
 	} else {
+		view_make_printable(profile);
 		print_whole(&text);
 	}
 	status = view_output_end(view);

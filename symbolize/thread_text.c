@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "utf8.h"
 
 #define MINUTE_NS INT64_C(60000000000)
 
@@ -64,22 +65,29 @@ thread_text_is(const struct profile *profile)
 	return pb->n_sample > 0;
 }
 
-/* As the agent's own text has it: text_put_quoted() in agent/text.h. */
+/*
+ * With a backslash before each of escaped, and \xNN for a byte of what a
+ * terminal would obey: text_put_quoted() in agent/text.h has it so too.
+ */
 static void
-print_quoted(const char *text)
+print_escaped(const char *text, const char *escaped)
 {
-	putchar('"');
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-		if (c < ' ' || c == 0x7f) {
-			printf("\\x%02x", c);
-			continue;
+	while (*text) {
+		size_t control = utf8_control_bytes(text);
+		if (!control) {
+			if (strchr(escaped, *text))
+				putchar('\\');
+			putchar(*text++);
 		}
-		if (c == '"' || c == '\\')
-			putchar('\\');
-		putchar(*text);
+		for (; control; control--)
+			printf("\\x%02x", (unsigned char)*text++);
 	}
-	putchar('"');
+}
+
+static void
+print_text(const char *text)
+{
+	print_escaped(text, "");
 }
 
 static void
@@ -90,12 +98,14 @@ print_place(const struct profile *profile, const struct pb_location *location)
 	const char *file =
 		mapping ? profile_text(profile, mapping->filename) : "";
 	const char *slash = strrchr(file, '/');
-	if (*file && *file != '[')
-		printf("%s+0x%" PRIx64, slash ? slash + 1 : file,
-		       location->address - mapping->memory_start +
-			       mapping->file_offset);
-	else
+	if (*file && *file != '[') {
+		print_text(slash ? slash + 1 : file);
+		printf("+0x%" PRIx64, location->address -
+					      mapping->memory_start +
+					      mapping->file_offset);
+	} else {
 		printf("0x%" PRIx64, location->address);
+	}
 }
 
 static void
@@ -107,15 +117,18 @@ print_line(const struct profile *profile, struct function_offset *offsets,
 	const char *name = profile_text(profile, function->name);
 	const char *file = profile_text(profile, function->filename);
 	uint64_t offset;
-	puts(*name ? name : profile_text(profile, function->system_name));
+	print_text(*name ? name : profile_text(profile, function->system_name));
+	putchar('\n');
 	/* The callers that were not found. */
 	if (!location->address)
 		return;
 	putchar('\t');
-	if (*file)
-		printf("%s:%" PRId64, file, line->line);
-	else
+	if (*file) {
+		print_text(file);
+		printf(":%" PRId64, line->line);
+	} else {
 		print_place(profile, location);
+	}
 	if (line == location->line[location->n_line - 1] &&
 	    function_offset_find(offsets, location, &offset))
 		printf(" +0x%" PRIx64, offset);
@@ -141,9 +154,10 @@ print_thread(const struct profile *profile, struct function_offset *offsets,
 {
 	const struct pb_sample *sample = thread->sample;
 	int64_t minutes = label_number(profile, sample, "blocked") / MINUTE_NS;
-	printf("thread %" PRId64 " ", thread->tid);
-	print_quoted(label_text(profile, sample, "thread", ""));
-	printf(" [%s", label_text(profile, sample, "state", "unknown"));
+	printf("thread %" PRId64 " \"", thread->tid);
+	print_escaped(label_text(profile, sample, "thread", ""), "\"\\");
+	fputs("\" [", stdout);
+	print_text(label_text(profile, sample, "state", "unknown"));
 	if (minutes > 0)
 		printf(", %" PRId64 " minutes", minutes);
 	puts("]:");

@@ -4,6 +4,8 @@
  */
 #include "utf8.h"
 
+#include <string.h>
+
 size_t
 utf8_character_bytes(const char *text)
 {
@@ -23,6 +25,16 @@ utf8_character_bytes(const char *text)
 	return bytes;
 }
 
+size_t
+utf8_control_bytes(const char *text)
+{
+	const unsigned char *c = (const unsigned char *)text;
+	/* An old terminal takes those of C1 for escapes. */
+	if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
+		return 2;
+	return (c[0] && c[0] < ' ') || c[0] == 0x7f;
+}
+
 void
 utf8_repair(char *text)
 {
@@ -38,11 +50,6 @@ void
 utf8_make_printable(char *text)
 {
 	utf8_repair(text);
-	for (unsigned char *c = (unsigned char *)text; *c; c++) {
-		/* U+0080 to U+009F: an old terminal takes them for escapes. */
-		if (c[0] == 0xc2 && c[1] < 0xa0)
-			c[0] = c[1] = '?';
-		else if (*c < ' ' || *c == 127)
-			*c = '?';
-	}
+	for (; *text; text++)
+		memset(text, '?', utf8_control_bytes(text));
 }

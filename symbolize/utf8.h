@@ -10,13 +10,16 @@
 /* Bytes of the well-formed UTF-8 character at text (RFC 3629), or 0. */
 size_t utf8_character_bytes(const char *text);
 
+/*
+ * Bytes of the control character at text, which a terminal would obey, or 0:
+ * ends of lines and those of C1, U+0080 to U+009F, are among them.
+ */
+size_t utf8_control_bytes(const char *text);
+
 /* What is not UTF-8 becomes '?', in place. */
 void utf8_repair(char *text);
 
-/*
- * The same, and what a terminal would obey: control characters, ends of lines
- * and those of C1 among them, become '?'.
- */
+/* The same, and control characters. */
 void utf8_make_printable(char *text);
 
 #endif

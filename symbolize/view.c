@@ -150,7 +150,7 @@ view_end(struct view *view)
 }
 
 int
-view_read(struct view *view, const char *path, struct profile **profile)
+view_read_raw(struct view *view, const char *path, struct profile **profile)
 {
 	struct reason reason;
 	struct symbolizer_counts counts;
@@ -165,10 +165,24 @@ view_read(struct view *view, const char *path, struct profile **profile)
 		*profile = NULL;
 		return command_fail("%s: %s", path, reason.text);
 	}
-	struct pb_profile *pb = (*profile)->pb;
+	return COMMAND_OK;
+}
+
+void
+view_make_printable(struct profile *profile)
+{
+	const struct pb_profile *pb = profile->pb;
 	for (size_t i = 0; i < pb->n_string_table; i++)
 		utf8_make_printable(pb->string_table[i]);
-	return COMMAND_OK;
+}
+
+int
+view_read(struct view *view, const char *path, struct profile **profile)
+{
+	int status = view_read_raw(view, path, profile);
+	if (!status)
+		view_make_printable(*profile);
+	return status;
 }
 
 int

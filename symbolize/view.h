@@ -45,6 +45,11 @@ const char *view_regex(const char *text, regex_t *pattern);
  */
 int view_read(struct view *view, const char *path, struct profile **profile);
 
+/* The same in two steps, for who needs the texts as the file has them. */
+int view_read_raw(struct view *view, const char *path,
+		  struct profile **profile);
+void view_make_printable(struct profile *profile);
+
 /* The sample type to show, or -1 after the reason was said. */
 int view_type(const struct view *view, const struct profile *profile);
 

@@ -15,8 +15,9 @@ setup() {
 }
 
 @test "files and modes, under DESTDIR and PREFIX" {
-	(cd "$stage" && find . -type f -printf '%m %P\n') | sort -k2 >have
-	diff have - <<-END
+	(cd "$stage" && find . -type f -printf '%m %P\n') | sort -k2 \
+		>"$BATS_TEST_TMPDIR/have"
+	diff "$BATS_TEST_TMPDIR/have" - <<-END
 		755 opt/agent/bin/heapagent
 		755 opt/agent/lib/heapagent/libheapagent.so
 		644 opt/agent/share/bash-completion/completions/heapagent
