@@ -203,7 +203,7 @@ capture_origin(struct threads *threads, const struct dump_origin *origin)
 		first->tid = origin->tid;
 		threads_walk(threads, first, &origin->registers,
 			     origin->thread_pointer);
-		threads_describe_running(threads, first);
+		threads_describe_origin(threads, first, &origin->call);
 		first->how = THREAD_SELF;
 		return first;
 	}

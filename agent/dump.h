@@ -24,6 +24,7 @@ struct dump_origin {
 	int tid; /* 0: no thread waits (a merged request, or at exit) */
 	struct unwind_registers registers;
 	uintptr_t thread_pointer;
+	struct thread_call call; /* that the signal took it out of */
 };
 
 /* What a dump asks of whoever runs it. */

@@ -23,6 +23,7 @@
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 #include "arch/x86_64_context.h"
@@ -140,13 +141,23 @@ ask_starter(struct threads *threads)
 		leave_memory();
 }
 
+/* To the thread that took it before: another would be disturbed, too. */
+static void
+signal_again(int tid)
+{
+	if (tid == 0 ||
+	    sys_failed(sys_call3(SYS_tgkill, dump_pid(), tid, config.signal)))
+		(void)sys_call2(SYS_kill, dump_pid(), config.signal);
+}
+
 /*
  * Serves all requests there are. For a merged one no thread waits any more;
- * where that is needed, the signal is sent again and finds one.
+ * where that is needed, the signal is sent again.
  */
 static void
 serve(const struct dump_host *host)
 {
+	int tid = trigger.origin.tid;
 	uint64_t served;
 
 	do {
@@ -156,8 +167,7 @@ serve(const struct dump_host *host)
 		if (host->in_host || dump_needs_origin()) {
 			if (requests_abandon(&trigger.requests, served) &&
 			    trigger.installed)
-				(void)sys_call2(SYS_kill, dump_pid(),
-						config.signal);
+				signal_again(tid);
 			return;
 		}
 	} while (!requests_end(&trigger.requests, served));
@@ -360,6 +370,22 @@ is_own_process(void)
 	return sys_getpid() == dump_pid();
 }
 
+static struct thread_call
+interrupted_call(const ucontext_t *context)
+{
+	struct arch_call call = arch_context_call(context);
+	long nr = restart_interrupted(context);
+	struct thread_call of_thread = {
+		.known = nr >= 0,
+		.nr = nr,
+		.sp = call.sp,
+		.ip = call.ip,
+	};
+
+	memcpy(of_thread.arguments, call.arguments, sizeof(call.arguments));
+	return of_thread;
+}
+
 static void
 on_signal(int signal, siginfo_t *info, void *context)
 {
@@ -380,6 +406,7 @@ on_signal(int signal, siginfo_t *info, void *context)
 			.tid = sys_gettid(),
 			.registers = arch_context_registers(context),
 			.thread_pointer = arch_thread_pointer(),
+			.call = interrupted_call(context),
 		};
 
 		start_dump(&origin);
