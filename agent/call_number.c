@@ -50,6 +50,22 @@ read_code(unsigned char *code, uintptr_t end, unsigned size_bytes)
 	return true;
 }
 
+static bool
+is_call_before(uintptr_t ip)
+{
+	static const unsigned char syscall[SYSCALL_BYTES] = { 0x0f, 0x05 };
+	unsigned char code[SYSCALL_BYTES];
+
+	return read_code(code, ip, sizeof(code)) &&
+	       memcmp(code, syscall, sizeof(code)) == 0;
+}
+
+bool
+call_is_at(uintptr_t ip)
+{
+	return is_call_before(ip + SYSCALL_BYTES);
+}
+
 static long
 number_at(const unsigned char *code)
 {
@@ -98,8 +114,7 @@ call_number(uintptr_t ip, uintptr_t sp, bool (*is_known)(long nr))
 {
 	unsigned char code[sizeof(general)];
 
-	if (!read_code(code, ip, WRAPPER_BYTES) ||
-	    code[WRAPPER_BYTES - 2] != 0x0f || code[WRAPPER_BYTES - 1] != 0x05)
+	if (!is_call_before(ip) || !read_code(code, ip, WRAPPER_BYTES))
 		return -1;
 	if (memcmp(code, general + sizeof(general) - WRAPPER_BYTES,
 		   WRAPPER_BYTES) != 0)

@@ -203,7 +203,7 @@ capture_origin(struct threads *threads, const struct dump_origin *origin)
 		first->tid = origin->tid;
 		threads_walk(threads, first, &origin->registers,
 			     origin->thread_pointer);
-		threads_describe_running(threads, first);
+		threads_describe_origin(threads, first, &origin->call);
 		first->how = THREAD_SELF;
 		return first;
 	}
@@ -278,6 +278,8 @@ capture_all(struct capture *capture, const struct dump_origin *origin,
 	dump_moment_take(&capture->moment, &capture->rows);
 	if (error == 0 && threads)
 		capture_first_threads(capture, origin, host);
+	if (host->captured != NULL)
+		host->captured();
 	if (error == 0)
 		error = create_first_file();
 	host->released(error);

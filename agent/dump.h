@@ -24,14 +24,17 @@ struct dump_origin {
 	int tid; /* 0: no thread waits (a merged request, or at exit) */
 	struct unwind_registers registers;
 	uintptr_t thread_pointer;
+	struct thread_call call; /* that the signal took it out of */
 };
 
 /* What a dump asks of whoever runs it. */
 struct dump_host {
+	/* Called once, when nothing more is wanted of the origin's thread;
+	 * NULL: nobody waits for that. */
+	void (*captured)(void);
 	/*
-	 * Called once, as soon as the origin's thread may go on, also on
-	 * failure; error is what has failed until then (the first file has
-	 * been created), or 0.
+	 * Called once, after that, when the first file has been created, also
+	 * on failure; error is what has failed until then, or 0.
 	 */
 	void (*released)(int error);
 	/* Lets a thread of the host ask the others by signal (threads.h), if

@@ -116,6 +116,24 @@ restart_begin(ucontext_t *context)
 	return sys_clock_ns(CLOCK_MONOTONIC);
 }
 
+/* For a name a number that nothing is known of will do, too. */
+static bool
+is_any(long nr)
+{
+	return nr >= 0;
+}
+
+long
+restart_interrupted(const ucontext_t *context)
+{
+	struct arch_call call = arch_context_call(context);
+
+	if (call.result == -EINTR)
+		return call_number(call.ip, call.sp, is_any);
+	/* The kernel has set it back, as set_back() does. */
+	return call_is_at(call.ip) ? call.result : -1;
+}
+
 bool
 restart_call(ucontext_t *context, uint64_t begin_ns)
 {

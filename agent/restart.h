@@ -33,6 +33,12 @@ long restart_number(long nr, uintptr_t ip, uintptr_t sp);
 uint64_t restart_begin(ucontext_t *context);
 
 /*
+ * The number of the system call that the signal took its thread out of, or -1:
+ * it was running. After restart_begin(). [signal]
+ */
+long restart_interrupted(const ucontext_t *context);
+
+/*
  * To be called last in a signal handler: if the context shows a call that
  * ended with EINTR for our signal's sake, lets it be made again, or go on, in
  * which case this does not return. Whether it did. [signal]

@@ -101,17 +101,21 @@ int threads_list(struct threads *threads);
  * each, so none of those is read while it waits. [dump]
  */
 void threads_describe(struct threads *threads, struct thread_record *record);
-/* The call alone, and the state where the call tells better. [dump] */
-void threads_read_call(const struct threads *threads,
-		       struct thread_record *record);
-/* The name alone, of one that is known to run. [dump] */
-void threads_describe_running(const struct threads *threads,
-			      struct thread_record *record);
+/* The name alone, of the one that took the signal, in that call or running.
+ * [dump] */
+void threads_describe_origin(const struct threads *threads,
+			     struct thread_record *record,
+			     const struct thread_call *call);
 /* The same for those that have not been described. [dump] */
 void threads_describe_rest(struct threads *threads);
 
-/* Reads the call alone: a thread of the host may where the dump child may not.
- * [dump] */
+/* True if they are made at the same place; two such calls in a row are, too.
+ * [any] */
+bool threads_is_same_call(const struct thread_call *a,
+			  const struct thread_call *b);
+
+/* The call alone, and the state where the call tells better: a thread of the
+ * host may read it where the dump child may not. [dump] */
 void threads_read_call(const struct threads *threads,
 		       struct thread_record *record);
 /* The longest is a system call's name. */

@@ -82,9 +82,8 @@ is_where_it_was(const struct threads *threads,
 	struct thread_record now = *record;
 
 	threads_read_call(threads, &now);
-	return now.call.known && now.call.nr == record->call.nr &&
-	       now.call.sp == record->call.sp &&
-	       now.call.ip == record->call.ip &&
+	return now.call.known &&
+	       threads_is_same_call(&now.call, &record->call) &&
 	       switches(threads, record->tid) == before;
 }
 

@@ -130,6 +130,18 @@ would_notice(int pid, const struct thread_call *call)
 	       (how == RESTART_ANEW && threads_socket_times_out(pid, call));
 }
 
+/* Looks once more, just before a signal is sent: all was described before any
+ * thread was asked, and it may be in another call by now. */
+static void
+look_again(struct threads *threads, struct thread_record *record)
+{
+	struct thread_record now = *record;
+
+	threads_read_call(threads, &now);
+	if (!threads_is_same_call(&now.call, &record->call))
+		threads_describe(threads, record);
+}
+
 /* True if the thread is to be asked: it has no stack yet, will answer, and
  * will not notice. */
 static bool
@@ -141,8 +153,7 @@ is_to_be_asked(struct threads *threads, struct thread_record *record, int nr)
 	/* One that is late is the dump child's. */
 	if (record->how != THREAD_UNREAD || threads_is_dead(record))
 		return false;
-	if (!call->known)
-		threads_read_call(threads, record);
+	look_again(threads, record);
 	if (!is_held(record) &&
 	    threads_read_signals(threads->pid, record->tid, &signals) &&
 	    (signals.blocked >> (nr - 1) & 1) == 0 &&

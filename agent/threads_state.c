@@ -17,6 +17,13 @@ is(const struct thread_record *record, const char *state)
 	return strcmp(record->state, state) == 0;
 }
 
+bool
+threads_is_same_call(const struct thread_call *a, const struct thread_call *b)
+{
+	return a->known == b->known && a->nr == b->nr && a->sp == b->sp &&
+	       a->ip == b->ip;
+}
+
 void
 threads_read_call(const struct threads *threads, struct thread_record *record)
 {
@@ -67,8 +74,9 @@ threads_describe(struct threads *threads, struct thread_record *record)
 }
 
 void
-threads_describe_running(const struct threads *threads,
-			 struct thread_record *record)
+threads_describe_origin(const struct threads *threads,
+			struct thread_record *record,
+			const struct thread_call *call)
 {
 	/* The file ends the name with a line end. */
 	char name[THREAD_NAME_MAX + 1] = "";
@@ -78,7 +86,8 @@ threads_describe_running(const struct threads *threads,
 	if (length > 0)
 		name[length - 1] = '\0';
 	memcpy(record->name, name, sizeof(record->name) - 1);
-	record->state = "running";
+	record->state = call->known ? "sleeping" : "running";
+	record->call = *call;
 }
 
 void

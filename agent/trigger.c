@@ -6,11 +6,13 @@
  * The starter (the thread whose request starts a dump) and the dump talk
  * through one futex word:
  *
- *	WAITING ──► ASKED ──► ASKING ──► WAITING ──► RELEASED
- *	   the dump wants     the starter     it has
- *	   the threads asked  does so         done so
+ *	WAITING ──► ASKED ──► ASKING ──► WAITING ──► CAPTURED ──► RELEASED
+ *	   the dump wants     the starter     it has     the stack    a file
+ *	   the threads asked  does so         done so    is taken     is begun
  *
- * The starter waits with a deadline and goes on after it in any case. The dump
+ * The starter waits with a deadline and goes on after it in any case. From
+ * CAPTURED on it waits only to be able to say that no file can be made, and
+ * not for long: a busy disk takes seconds for one. The dump
  * takes back what it asked for if nobody begins in time; once the starter has
  * begun, it works in the dump's memory, which stays until it is done.
  */
@@ -21,6 +23,7 @@
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 #include "arch/x86_64_context.h"
@@ -39,6 +42,8 @@
 #define SECOND_NS UINT64_C(1000000000)
 /* The interrupted thread never waits longer, whatever happened. */
 #define RELEASE_TIMEOUT_NS (5 * SECOND_NS)
+/* Several times what creating a file takes where the disk is not busy. */
+#define CREATE_TIMEOUT_NS UINT64_C(1000000)
 /* The dump waits so long for its starter to have asked the threads. */
 #define ASK_TIMEOUT_NS SECOND_NS
 /* And so long for a starter that has begun: it may be stopped meanwhile. */
@@ -49,9 +54,8 @@
 #define SLICE_NS UINT64_C(20000000)
 #define TURN_SLEEP_NS UINT64_C(50000)
 
-enum { WAITING, ASKED, ASKING, RELEASED };
+enum { WAITING, ASKED, ASKING, CAPTURED, RELEASED };
 
-/* What a descriptor refers to. */
 static struct {
 	struct requests requests;
 	uint32_t waiting;   /* atomic, a futex: one of the above */
@@ -80,18 +84,26 @@ futex_set(uint32_t *word, uint32_t value)
 static uint32_t
 wait_while(uint32_t *word, uint32_t value, uint64_t timeout_ns)
 {
-	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	uint64_t end_ns = sys_clock_ns(CLOCK_MONOTONIC) + timeout_ns;
+	uint64_t now_ns;
 	uint32_t now;
 
 	/* Acquire pairs with futex_set(). */
 	while ((now = atomic_load_acquire(word)) == value &&
 	       dump_child_alive() &&
-	       sys_clock_ns(CLOCK_MONOTONIC) - begin_ns < timeout_ns)
-		sys_futex_wait(word, value, SLICE_NS, FUTEX_PRIVATE_FLAG);
+	       (now_ns = sys_clock_ns(CLOCK_MONOTONIC)) < end_ns)
+		sys_futex_wait(word, value, MIN(SLICE_NS, end_ns - now_ns),
+			       FUTEX_PRIVATE_FLAG);
 	return now;
 }
 
 /* In the dump child. */
+static void
+captured_starter(void)
+{
+	futex_set(&trigger.waiting, CAPTURED);
+}
+
 static void
 release_starter(int error)
 {
@@ -129,13 +141,23 @@ ask_starter(struct threads *threads)
 		leave_memory();
 }
 
+/* To the thread that took it before: another would be disturbed, too. */
+static void
+signal_again(int tid)
+{
+	if (tid == 0 ||
+	    sys_failed(sys_call3(SYS_tgkill, dump_pid(), tid, config.signal)))
+		(void)sys_call2(SYS_kill, dump_pid(), config.signal);
+}
+
 /*
  * Serves all requests there are. For a merged one no thread waits any more;
- * where that is needed, the signal is sent again and finds one.
+ * where that is needed, the signal is sent again.
  */
 static void
 serve(const struct dump_host *host)
 {
+	int tid = trigger.origin.tid;
 	uint64_t served;
 
 	do {
@@ -145,8 +167,7 @@ serve(const struct dump_host *host)
 		if (host->in_host || dump_needs_origin()) {
 			if (requests_abandon(&trigger.requests, served) &&
 			    trigger.installed)
-				(void)sys_call2(SYS_kill, dump_pid(),
-						config.signal);
+				signal_again(tid);
 			return;
 		}
 	} while (!requests_end(&trigger.requests, served));
@@ -157,6 +178,7 @@ static void
 serve_in_child(void)
 {
 	static const struct dump_host host = {
+		.captured = captured_starter,
 		.released = release_starter,
 		.ask_by_signal = ask_starter,
 	};
@@ -225,21 +247,26 @@ permit_tracing(void)
 	futex_set(&trigger.permitted, 1);
 }
 
-/* The starter's part while the dump goes on. */
-static void
+/* The starter's part while the dump goes on: what has failed until it may go
+ * on, or 0. */
+static int
 attend(void)
 {
-	uint32_t expected = ASKED;
+	uint32_t expected = ASKED, now;
 
 	permit_tracing();
-	if (wait_while(&trigger.waiting, WAITING, RELEASE_TIMEOUT_NS) != ASKED)
-		return;
+	now = wait_while(&trigger.waiting, WAITING, RELEASE_TIMEOUT_NS);
 	/* Pairs with the same in ask_starter(). */
-	if (atomic_cas_acq_rel(&trigger.waiting, &expected, ASKING)) {
+	if (now == ASKED &&
+	    atomic_cas_acq_rel(&trigger.waiting, &expected, ASKING)) {
 		threads_ask_by_signal(trigger.to_ask);
 		futex_set(&trigger.waiting, WAITING);
 	}
-	(void)wait_while(&trigger.waiting, WAITING, RELEASE_TIMEOUT_NS);
+	if (now == ASKED)
+		now = wait_while(&trigger.waiting, WAITING, RELEASE_TIMEOUT_NS);
+	if (now == CAPTURED)
+		now = wait_while(&trigger.waiting, CAPTURED, CREATE_TIMEOUT_NS);
+	return now == RELEASED ? trigger.error : 0;
 }
 
 /*
@@ -260,6 +287,7 @@ static void
 start_on_own_stack(void)
 {
 	bool linger;
+	int error;
 
 	if (!dump_child_prepare()) {
 		/* A child that was stopped for good holds the dump stack. */
@@ -275,14 +303,15 @@ start_on_own_stack(void)
 	if (dump_child_start(serve_in_child, child_faulted, &linger) != 0) {
 		serve_in_host_quietly();
 		dump_child_unmark();
+		error = trigger.error;
 	} else {
-		attend();
+		error = attend();
 		if (linger)
 			dump_child_reap(END_TIMEOUT_NS);
 	}
-	if (trigger.error < 0)
+	if (error < 0)
 		log_late("no dump in %s: %s", config.directory,
-			 log_error_text(trigger.error));
+			 log_error_text(error));
 }
 
 /*
@@ -341,6 +370,22 @@ is_own_process(void)
 	return sys_getpid() == dump_pid();
 }
 
+static struct thread_call
+interrupted_call(const ucontext_t *context)
+{
+	struct arch_call call = arch_context_call(context);
+	long nr = restart_interrupted(context);
+	struct thread_call of_thread = {
+		.known = nr >= 0,
+		.nr = nr,
+		.sp = call.sp,
+		.ip = call.ip,
+	};
+
+	memcpy(of_thread.arguments, call.arguments, sizeof(call.arguments));
+	return of_thread;
+}
+
 static void
 on_signal(int signal, siginfo_t *info, void *context)
 {
@@ -361,6 +406,7 @@ on_signal(int signal, siginfo_t *info, void *context)
 			.tid = sys_gettid(),
 			.registers = arch_context_registers(context),
 			.thread_pointer = arch_thread_pointer(),
+			.call = interrupted_call(context),
 		};
 
 		start_dump(&origin);

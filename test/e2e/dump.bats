@@ -36,7 +36,7 @@ threads_are_named() {
 	[[ $(stack_of "$traces" t-mutex) == "futex wait:"*" in_mutex "* ]]
 	[[ $(stack_of "$traces" t-sleep) == "clock_nanosleep:"*" in_sleep "* ]]
 	[[ $(stack_of "$traces" t-spin) == "running: spinning run "* ]]
-	[[ $(stack_of "$traces" dump_threads) == "running:"*" main "* ]]
+	[[ $(stack_of "$traces" dump_threads) == "read:"*" main "* ]]
 	[ "$(sum "$(newest threads)" threads)" = 9 ]
 	# The thread that took the signal does not show our handler.
 	! stack_of "$traces" dump_threads | grep -q heapagent

@@ -91,7 +91,7 @@ nothing_overstated() {
 }
 
 states_are_right() {
-	[ "$(state "$1" thread_states)" = running ]
+	[ "$(state "$1" thread_states)" = read ]
 	[ "$(state "$1" w-cycle)" = read ]
 	[ "$(state "$1" w-futex)" = "futex wait" ]
 	[ "$(state "$1" w-poll)" = poll ]
@@ -212,7 +212,7 @@ comparable() {
 	heapagent=$ROOT/build/heapagent
 	"$heapagent" text "$(newest threads)" | tee "$BATS_TEST_TMPDIR/text"
 	[ "$(head -n 1 "$BATS_TEST_TMPDIR/text")" = \
-		"thread $host \"thread_states\" [running]:" ]
+		"thread $host \"thread_states\" [read]:" ]
 	[ "$(grep -cE '^thread [0-9]+ ".*" \[.*\]:$' \
 		"$BATS_TEST_TMPDIR/text")" = 13 ]
 	grep -E '^thread [0-9]+ "q\\"\\\\ \\x01\(x\) S 1" \[pause\]:$' \
