@@ -266,6 +266,48 @@ same_as_whole() {
 	[ "$(frames b.pb.gz | awk '{ print $1 }' | tr '\n' ' ')" = "f1 f2 " ]
 }
 
+# library NAME: exports twin_take(), which allocates in take_NAME().
+library() {
+	cat >"$1.c" <<-EOF
+		#include <stdlib.h>
+		static __attribute__((noinline)) void *take_$1(size_t bytes)
+		{
+			return memset(malloc(bytes), 1, bytes);
+		}
+		void *twin_take(size_t bytes) { return take_$1(bytes); }
+	EOF
+	gcc -O2 -g -include string.h -fno-optimize-sibling-calls -shared -fPIC \
+		-o "$1.so" "$1.c"
+}
+
+@test "a dump of a program whose libraries were closed, at one address, and moved" {
+	local same total
+	library east
+	library west
+	export HEAPAGENT_DIR=$PWD
+	HEAPAGENT_RATE=1 HEAPAGENT_AT_EXIT=1 preloaded "$PROG/twins" \
+		"$PWD"/{east,west}.so 100 >out
+	read -r same _ total <out
+	[ "$same" -gt $((total / 2)) ]
+	"$HEAPAGENT" symbolize "$(newest heap)" -o here.pb.gz
+	[ "$(sum here.pb.gz alloc_space " take_east .*/east.c:")" = 10000 ]
+	[ "$(sum here.pb.gz alloc_space " take_west .*/west.c:")" = 20000 ]
+	# Their files are elsewhere, as on another machine.
+	mkdir -p "root$PWD"
+	mv east.so west.so "root$PWD"
+	"$HEAPAGENT" symbolize --sysroot root "$(newest heap)" -o moved.pb.gz
+	[ "$(sum moved.pb.gz alloc_space " take_east .*/east.c:")" = 10000 ]
+	[ "$(sum moved.pb.gz alloc_space " take_west .*/west.c:")" = 20000 ]
+	# One was built anew since, and may have nothing where it was.
+	cp "root$PWD/east.so" .
+	sed -i 's/take_west/take_new/g; 1i int added;' west.c
+	gcc -O1 -g -include string.h -shared -fPIC -o west.so west.c
+	"$HEAPAGENT" symbolize "$(newest heap)" -o new.pb.gz 2>said
+	grep -F "$PWD/west.so: not used" said
+	[ "$(sum new.pb.gz alloc_space " take_east .*/east.c:")" = 10000 ]
+	[ "$(sum new.pb.gz alloc_space 'take_(west|new)|west.c')" = 0 ]
+}
+
 @test "debuginfod: asked only when told to" {
 	local id port
 	ldconfig -p | grep -q libdebuginfod.so.1 ||
