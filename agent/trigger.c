@@ -97,18 +97,29 @@ wait_while(uint32_t *word, uint32_t value, uint64_t timeout_ns)
 	return now;
 }
 
-/* In the dump child. */
+/*
+ * In the dump child. Having woken the starter it lets it pass: the kernel often
+ * puts who is woken behind the waker on its processor, to wait for the end of
+ * its turn, which is that of the dump.
+ */
+static void
+let_starter_pass(uint32_t phase)
+{
+	futex_set(&trigger.waiting, phase);
+	(void)sys_call0(SYS_sched_yield);
+}
+
 static void
 captured_starter(void)
 {
-	futex_set(&trigger.waiting, CAPTURED);
+	let_starter_pass(CAPTURED);
 }
 
 static void
 release_starter(int error)
 {
 	trigger.error = error;
-	futex_set(&trigger.waiting, RELEASED);
+	let_starter_pass(RELEASED);
 }
 
 /*
