@@ -167,24 +167,25 @@ print(struct graph_view *all, void *context)
 }
 
 static int
-run_tree(int argc, char **argv)
+tree(struct view *view, char **arguments)
 {
-	struct tree tree = { .which = NULL };
-	struct view view;
-	view_init(&view);
-	view.by_cum = true;
-	int status = options_read(&command_tree, argc, argv, view_set, &view);
-	if (!status)
-		status = options_count(&command_tree, argc, argv, 1, 1);
-	if (!status)
-		status = graph_view_show(&view, argv[optind], print, &tree);
-	view_end(&view);
-	return status;
+	struct tree whole = { .which = NULL };
+	return graph_view_show(view, arguments[0], print, &whole);
 }
 
 static int
-peek(struct view *view, const char *pattern, const char *path)
+run_tree(int argc, char **argv)
 {
+	struct view view;
+	view_init(&view);
+	view.by_cum = true;
+	return view_run(&view, &command_tree, argc, argv, 1, tree);
+}
+
+static int
+peek(struct view *view, char **arguments)
+{
+	const char *pattern = arguments[0], *path = arguments[1];
 	struct tree tree = { .which = NULL };
 	regex_t which;
 	const char *accepted = view_regex(pattern, &which);
@@ -206,13 +207,7 @@ run_peek(int argc, char **argv)
 {
 	struct view view;
 	view_init(&view);
-	int status = options_read(&command_peek, argc, argv, view_set, &view);
-	if (!status)
-		status = options_count(&command_peek, argc, argv, 2, 2);
-	if (!status)
-		status = peek(&view, argv[optind], argv[optind + 1]);
-	view_end(&view);
-	return status;
+	return view_run(&view, &command_peek, argc, argv, 2, peek);
 }
 
 static const struct option_row *const options[] = {
