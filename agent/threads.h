@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <ucontext.h>
 
 #include "arena.h"
 #include "unwind.h"
@@ -101,6 +102,10 @@ int threads_list(struct threads *threads);
  * each, so none of those is read while it waits. [dump]
  */
 void threads_describe(struct threads *threads, struct thread_record *record);
+/* The call that a signal took its thread out of. After restart_begin().
+ * [signal] */
+struct thread_call threads_interrupted_call(const ucontext_t *context);
+
 /* The name alone, of the one that took the signal, in that call or running.
  * [dump] */
 void threads_describe_origin(const struct threads *threads,

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "arch/x86_64_context.h"
 #include "restart.h"
 #include "threads_parse.h"
 
@@ -71,6 +72,22 @@ threads_describe(struct threads *threads, struct thread_record *record)
 	if (!threads_read_wait(threads, record, stat.cpu) &&
 	    (!read_stat(threads, record->tid, &again) || again.cpu != stat.cpu))
 		record->wait.since_ns = record->wait.seen_ns;
+}
+
+struct thread_call
+threads_interrupted_call(const ucontext_t *context)
+{
+	struct arch_call call = arch_context_call(context);
+	long nr = restart_interrupted(context);
+	struct thread_call of_thread = {
+		.known = nr >= 0,
+		.nr = nr,
+		.sp = call.sp,
+		.ip = call.ip,
+	};
+
+	memcpy(of_thread.arguments, call.arguments, sizeof(call.arguments));
+	return of_thread;
 }
 
 void

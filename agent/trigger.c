@@ -23,7 +23,6 @@
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/prctl.h>
 
 #include "arch/x86_64_context.h"
@@ -381,22 +380,6 @@ is_own_process(void)
 	return sys_getpid() == dump_pid();
 }
 
-static struct thread_call
-interrupted_call(const ucontext_t *context)
-{
-	struct arch_call call = arch_context_call(context);
-	long nr = restart_interrupted(context);
-	struct thread_call of_thread = {
-		.known = nr >= 0,
-		.nr = nr,
-		.sp = call.sp,
-		.ip = call.ip,
-	};
-
-	memcpy(of_thread.arguments, call.arguments, sizeof(call.arguments));
-	return of_thread;
-}
-
 static void
 on_signal(int signal, siginfo_t *info, void *context)
 {
@@ -417,7 +400,7 @@ on_signal(int signal, siginfo_t *info, void *context)
 			.tid = sys_gettid(),
 			.registers = arch_context_registers(context),
 			.thread_pointer = arch_thread_pointer(),
-			.call = interrupted_call(context),
+			.call = threads_interrupted_call(context),
 		};
 
 		start_dump(&origin);

@@ -204,24 +204,25 @@ show(struct view *view, const struct profile *a, const struct profile *b)
 }
 
 static int
+diff(struct view *view, char **arguments)
+{
+	struct profile *a = NULL, *b = NULL;
+	int status = view_read(view, arguments[0], &a);
+	if (!status)
+		status = view_read(view, arguments[1], &b);
+	if (!status)
+		status = show(view, a, b);
+	profile_free(a);
+	profile_free(b);
+	return status;
+}
+
+static int
 run(int argc, char **argv)
 {
 	struct view view;
-	struct profile *a = NULL, *b = NULL;
 	view_init(&view);
-	int status = options_read(&command_diff, argc, argv, view_set, &view);
-	if (!status)
-		status = options_count(&command_diff, argc, argv, 2, 2);
-	if (!status)
-		status = view_read(&view, argv[optind], &a);
-	if (!status)
-		status = view_read(&view, argv[optind + 1], &b);
-	if (!status)
-		status = show(&view, a, b);
-	profile_free(a);
-	profile_free(b);
-	view_end(&view);
-	return status;
+	return view_run(&view, &command_diff, argc, argv, 2, diff);
 }
 
 static const struct option_row *const options[] = {

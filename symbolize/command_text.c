@@ -311,10 +311,10 @@ print_whole(const struct text *text)
 }
 
 static int
-show(struct view *view, const char *path)
+show(struct view *view, char **arguments)
 {
 	struct profile *profile;
-	int status = view_read_raw(view, path, &profile);
+	int status = view_read_raw(view, arguments[0], &profile);
 	if (status)
 		return status;
 	size_t lost;
@@ -343,13 +343,7 @@ run(int argc, char **argv)
 {
 	struct view view;
 	view_init(&view);
-	int status = options_read(&command_text, argc, argv, view_set, &view);
-	if (!status)
-		status = options_count(&command_text, argc, argv, 1, 1);
-	if (!status)
-		status = show(&view, argv[optind]);
-	view_end(&view);
-	return status;
+	return view_run(&view, &command_text, argc, argv, 1, show);
 }
 
 static const struct option_row *const options[] = {

@@ -93,17 +93,17 @@ print(struct graph_view *top, void *context)
 }
 
 static int
+top(struct view *view, char **arguments)
+{
+	return graph_view_show(view, arguments[0], print, NULL);
+}
+
+static int
 run(int argc, char **argv)
 {
 	struct view view;
 	view_init(&view);
-	int status = options_read(&command_top, argc, argv, view_set, &view);
-	if (!status)
-		status = options_count(&command_top, argc, argv, 1, 1);
-	if (!status)
-		status = graph_view_show(&view, argv[optind], print, NULL);
-	view_end(&view);
-	return status;
+	return view_run(&view, &command_top, argc, argv, 1, top);
 }
 
 static const struct option_row *const options[] = {

@@ -19,11 +19,17 @@
 
 #define COLUMN 18
 
+/* All calls, those of (or to) each node together, the greatest first. */
+struct calls {
+	const struct graph_edge **edges;
+	size_t *begin; /* by node: where its calls begin; and the end of all */
+};
+
 struct tree {
 	const struct graph_view *graph_view;
 	const regex_t *which; /* only these functions; NULL: all */
 	size_t shown;
-	const struct graph_edge **edges; /* of one node; room for all */
+	struct calls callers, callees;
 };
 
 static int
@@ -38,29 +44,52 @@ compare_edges(const void *a, const void *b)
 	return x->callee < y->callee ? -1 : x->callee > y->callee;
 }
 
-/* The calls of (or to) a function, the greatest first, in tree->edges. */
-static size_t
-collect_edges(struct tree *tree, uint32_t number, bool callers)
+static uint32_t
+node_of(const struct graph_edge *edge, bool callers)
 {
-	const struct graph *graph = tree->graph_view->graph;
-	size_t count = 0;
+	return callers ? edge->callee : edge->caller;
+}
+
+static struct calls
+sort_calls(const struct graph *graph, bool callers)
+{
+	size_t nodes = graph->node_count;
+	struct calls calls = {
+		memory_get((graph->edge_count + 1) * sizeof(*calls.edges)),
+		memory_get((nodes + 2) * sizeof(*calls.begin)),
+	};
+	/* Two places on: each becomes the next one's begin as it fills. */
+	size_t *next = calls.begin + 1;
+	for (size_t i = 0; i < graph->edge_count; i++)
+		next[node_of(&graph->edges[i], callers) + 1]++;
+	for (size_t i = 0; i < nodes; i++)
+		next[i + 1] += next[i];
 	for (size_t i = 0; i < graph->edge_count; i++) {
 		const struct graph_edge *edge = &graph->edges[i];
-		if ((callers ? edge->callee : edge->caller) == number)
-			tree->edges[count++] = edge;
+		calls.edges[next[node_of(edge, callers)]++] = edge;
 	}
-	if (count)
-		qsort(tree->edges, count, sizeof(*tree->edges), compare_edges);
-	return count;
+	for (size_t i = 0; i < nodes; i++)
+		qsort(calls.edges + calls.begin[i],
+		      calls.begin[i + 1] - calls.begin[i], sizeof(*calls.edges),
+		      compare_edges);
+	return calls;
+}
+
+static void
+calls_free(struct calls *calls)
+{
+	free(calls->edges);
+	free(calls->begin);
 }
 
 static void
 print_edges(struct tree *tree, const struct graph_node *node, bool callers)
 {
 	const struct graph_view *all = tree->graph_view;
-	size_t count = collect_edges(tree, node->number, callers);
-	for (size_t i = 0; i < count; i++) {
-		const struct graph_edge *edge = tree->edges[i];
+	const struct calls *calls = callers ? &tree->callers : &tree->callees;
+	size_t end = calls->begin[node->number + 1];
+	for (size_t i = calls->begin[node->number]; i < end; i++) {
+		const struct graph_edge *edge = calls->edges[i];
 		uint32_t other = callers ? edge->caller : edge->callee;
 		heading_right("", 2 * COLUMN + 16);
 		heading_right(
@@ -95,12 +124,14 @@ print_node(struct tree *tree, const struct graph_node *node)
 static void
 json_edges(struct tree *tree, const struct graph_node *node, bool callers)
 {
-	size_t count = collect_edges(tree, node->number, callers);
+	const struct calls *calls = callers ? &tree->callers : &tree->callees;
+	size_t begin = calls->begin[node->number];
+	size_t end = calls->begin[node->number + 1];
 	printf(",\"%s\":[", callers ? "callers" : "callees");
-	for (size_t i = 0; i < count; i++) {
-		const struct graph_edge *edge = tree->edges[i];
+	for (size_t i = begin; i < end; i++) {
+		const struct graph_edge *edge = calls->edges[i];
 		uint32_t other = callers ? edge->caller : edge->callee;
-		fputs(i ? ",{\"name\":" : "{\"name\":", stdout);
+		fputs(i > begin ? ",{\"name\":" : "{\"name\":", stdout);
 		json_string(stdout, tree->graph_view->graph->nodes[other].name);
 		json_member(stdout, "value", edge->value);
 		json_member(stdout, "standard_error", sqrt(edge->variance));
@@ -145,7 +176,8 @@ print(struct graph_view *all, void *context)
 	const bool json = all->view->json;
 	size_t most = all->view->node_count;
 	tree->graph_view = all;
-	tree->edges = memory_get(graph->edge_count * sizeof(*tree->edges));
+	tree->callers = sort_calls(graph, true);
+	tree->callees = sort_calls(graph, false);
 	if (json) {
 		heading_json(all->samples, all->type);
 		fputs(",\"functions\":[", stdout);
@@ -163,28 +195,30 @@ print(struct graph_view *all, void *context)
 	}
 	if (json)
 		puts("\n]}");
-	free(tree->edges);
+	calls_free(&tree->callers);
+	calls_free(&tree->callees);
+}
+
+static int
+tree(struct view *view, char **arguments)
+{
+	struct tree whole = { .which = NULL };
+	return graph_view_show(view, arguments[0], print, &whole);
 }
 
 static int
 run_tree(int argc, char **argv)
 {
-	struct tree tree = { .which = NULL };
 	struct view view;
 	view_init(&view);
 	view.by_cum = true;
-	int status = options_read(&command_tree, argc, argv, view_set, &view);
-	if (!status)
-		status = options_count(&command_tree, argc, argv, 1, 1);
-	if (!status)
-		status = graph_view_show(&view, argv[optind], print, &tree);
-	view_end(&view);
-	return status;
+	return view_run(&view, &command_tree, argc, argv, 1, tree);
 }
 
 static int
-peek(struct view *view, const char *pattern, const char *path)
+peek(struct view *view, char **arguments)
 {
+	const char *pattern = arguments[0], *path = arguments[1];
 	struct tree tree = { .which = NULL };
 	regex_t which;
 	const char *accepted = view_regex(pattern, &which);
@@ -206,13 +240,7 @@ run_peek(int argc, char **argv)
 {
 	struct view view;
 	view_init(&view);
-	int status = options_read(&command_peek, argc, argv, view_set, &view);
-	if (!status)
-		status = options_count(&command_peek, argc, argv, 2, 2);
-	if (!status)
-		status = peek(&view, argv[optind], argv[optind + 1]);
-	view_end(&view);
-	return status;
+	return view_run(&view, &command_peek, argc, argv, 2, peek);
 }
 
 static const struct option_row *const options[] = {

@@ -150,6 +150,20 @@ view_end(struct view *view)
 }
 
 int
+view_run(struct view *view, const struct command *command, int argc,
+	 char **argv, int count,
+	 int (*body)(struct view *view, char **arguments))
+{
+	int status = options_read(command, argc, argv, view_set, view);
+	if (!status)
+		status = options_count(command, argc, argv, count, count);
+	if (!status)
+		status = body(view, argv + optind);
+	view_end(view);
+	return status;
+}
+
+int
 view_read_raw(struct view *view, const char *path, struct profile **profile)
 {
 	struct reason reason;

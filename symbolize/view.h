@@ -33,6 +33,14 @@ void view_init(struct view *view);
 options_set view_set;
 
 /*
+ * What those commands have in common: reads the options, then runs body on the
+ * arguments, if there are `count`; ends the view. The exit status.
+ */
+int view_run(struct view *view, const struct command *command, int argc,
+	     char **argv, int count,
+	     int (*body)(struct view *view, char **arguments));
+
+/*
  * Compiles a POSIX extended regular expression: NULL, or what is accepted in
  * its place, for an options_set.
  */

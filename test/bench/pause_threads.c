@@ -6,12 +6,8 @@
  *
  * Of THREADS threads (the main thread is one) nearly all are blocked, in eight
  * kinds of calls by turns; four wake up every millisecond, and one reads the
- * clock all the time. Asks for ROUNDS dumps of itself and prints, in
- * microseconds: the median and the largest time from kill() until it returns,
- * which is what the signalled thread loses; the median until the heap file is
- * there; the median of the largest gap in the readings of the clock during a
- * dump, and in as long a time without one; and the same two without what the
- * thread waited for a processor in its gap.
+ * clock all the time. Asks for ROUNDS dumps of itself and prints what
+ * dump_cost.h says.
  *
  * LIBS: -pthread
  */
@@ -25,11 +21,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "measure.h"
-#include "spinner.h"
+#include "dump_cost.h"
 
-#define ROUNDS_MAX 1000
-#define PATIENCE_NS INT64_C(60000000000)
 #define STACK_BYTES ((size_t)64 << 10)
 #define WORKERS 4
 #define OTHERS (2 + WORKERS) /* main, the spinner */
@@ -137,79 +130,20 @@ start_all(int threads)
 	spinner_start();
 }
 
-static void
-wait_for(const char *path, int64_t start_ns)
-{
-	while (access(path, F_OK) != 0) {
-		if (now_ns() - start_ns > PATIENCE_NS) {
-			fprintf(stderr, "pause_threads: no %s\n", path);
-			exit(1);
-		}
-		usleep(100);
-	}
-}
-
-struct figures {
-	double pause_us[ROUNDS_MAX];
-	double duration_us[ROUNDS_MAX];
-	double gap_us[ROUNDS_MAX];
-	double stop_us[ROUNDS_MAX];
-	double quiet_gap_us[ROUNDS_MAX];
-	double quiet_stop_us[ROUNDS_MAX];
-};
-
-static void
-dump_once(struct figures *figures, int round, const char *path)
-{
-	int64_t begin, returned, done;
-	struct spinner_gaps gaps;
-
-	(void)spinner_take();
-	begin = now_ns();
-	/* To this thread: kill() may choose another. */
-	pthread_kill(pthread_self(), SIGUSR2);
-	returned = now_ns();
-	wait_for(path, begin);
-	done = now_ns();
-	gaps = spinner_take();
-	figures->gap_us[round] = gaps.gap_us;
-	figures->stop_us[round] = gaps.stop_us;
-	figures->pause_us[round] = (double)(returned - begin) / 1e3;
-	figures->duration_us[round] = (double)(done - begin) / 1e3;
-	usleep((useconds_t)((done - begin) / 1000));
-	gaps = spinner_take();
-	figures->quiet_gap_us[round] = gaps.gap_us;
-	figures->quiet_stop_us[round] = gaps.stop_us;
-}
-
 int
 main(int argc, char **argv)
 {
-	static struct figures figures;
 	const char *directory = getenv("HEAPAGENT_DIR");
 	int threads = argc == 3 ? atoi(argv[1]) : 0;
 	int rounds = argc == 3 ? atoi(argv[2]) : 0;
-	char path[4096];
 
-	if (threads <= OTHERS || rounds < 1 || rounds > ROUNDS_MAX ||
+	if (threads <= OTHERS || rounds < 1 || rounds > DUMP_COST_ROUNDS_MAX ||
 	    directory == NULL) {
 		fprintf(stderr, "usage: HEAPAGENT_DIR=DIR pause_threads "
 				"THREADS ROUNDS\n");
 		return 2;
 	}
 	start_all(threads);
-	for (int round = 0; round < rounds; round++) {
-		snprintf(path, sizeof(path),
-			 "%s/pause_threads.%d.%04d.heap.pb.gz", directory,
-			 getpid(), round + 1);
-		dump_once(&figures, round, path);
-	}
-	printf("%.1f %.1f %.1f ", median(figures.pause_us, rounds),
-	       quantile(figures.pause_us, rounds, 1),
-	       median(figures.duration_us, rounds));
-	printf("%.1f %.1f %.1f %.1f\n", median(figures.gap_us, rounds),
-	       median(figures.quiet_gap_us, rounds),
-	       median(figures.stop_us, rounds),
-	       median(figures.quiet_stop_us, rounds));
+	dump_cost_print(directory, "pause_threads", rounds, true);
 	return 0;
 }

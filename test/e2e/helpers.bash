@@ -54,6 +54,18 @@ sum() {
 		END { flush(); printf "%d\n", total }'
 }
 
+# nginx_conf SERVER [DIRECTIVES [HTTP-DIRECTIVES]]: a configuration of nginx
+# with that server, which writes below the test's directory only.
+nginx_conf() {
+	local temporary
+	echo "pid $BATS_TEST_TMPDIR/nginx.pid; ${2:-} events {}"
+	echo "http { access_log off; ${3:-}"
+	for temporary in client_body proxy fastcgi uwsgi scgi; do
+		echo "${temporary}_temp_path $BATS_TEST_TMPDIR/$temporary;"
+	done
+	echo "server { $1 } }"
+}
+
 # counter FILE NAME: the value in the file's comments.
 counter() {
 	"$DECODE" "$1" | sed -n "s/^comment \(.* \)\{0,1\}$2=\([0-9]*\).*/\2/p"

@@ -3,15 +3,19 @@
 # `teardown` has to end $host.
 # shellcheck disable=SC2034,SC2154 # the tests that load it use the variables
 
-# start PROG ARGS...: a host that says "ready", ends when finish closes its
-# standard input, and whose PID is $host; under[] goes before it, $also is
-# preloaded, too.
+# start PROG ARGS...: one of our programs as the host.
 start() {
+	start_command "$PROG/$1" "${@:2}"
+}
+
+# start_command COMMAND...: a host that says "ready", ends when finish closes
+# its standard input, and whose PID is $host; under[] goes before it, $also is
+# preloaded, too.
+start_command() {
 	local fifo=$BATS_TEST_TMPDIR/stdin
 	mkfifo "$fifo"
-	"${under[@]}" env LD_PRELOAD="$AGENT${also:+:$also}" "$PROG/$1" \
-		"${@:2}" <"$fifo" \
-		>"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+	"${under[@]}" env LD_PRELOAD="$AGENT${also:+:$also}" "$@" \
+		<"$fifo" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
 	host=$!
 	exec 5>"$fifo"
 	wait_for 20 grep -q ready "$BATS_TEST_TMPDIR/out"

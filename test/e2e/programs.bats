@@ -187,26 +187,9 @@ redis_stop() {
 	pages=$BATS_TEST_TMPDIR/www
 	mkdir "$pages"
 	seq 20000 >"$pages/numbers"
-	cat >"$BATS_TEST_TMPDIR/nginx.conf" <<-END
-		daemon off;
-		pid $BATS_TEST_TMPDIR/nginx.pid;
-		error_log stderr;
-		events {}
-		http {
-			access_log off;
-			client_body_temp_path $BATS_TEST_TMPDIR/body;
-			proxy_temp_path $BATS_TEST_TMPDIR/proxy;
-			fastcgi_temp_path $BATS_TEST_TMPDIR/fastcgi;
-			uwsgi_temp_path $BATS_TEST_TMPDIR/uwsgi;
-			scgi_temp_path $BATS_TEST_TMPDIR/scgi;
-			gzip on;
-			gzip_types *;
-			server {
-				listen unix:$BATS_TEST_TMPDIR/nginx.sock;
-				root $pages;
-			}
-		}
-	END
+	nginx_conf "listen unix:$BATS_TEST_TMPDIR/nginx.sock; root $pages;" \
+		"daemon off; error_log stderr;" "gzip on; gzip_types *;" \
+		>"$BATS_TEST_TMPDIR/nginx.conf"
 	chmod -R a+rX "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR"
 	HEAPAGENT_RATE=1 HEAPAGENT_SIGNAL=RTMIN+3 LD_PRELOAD=$AGENT nginx \
 		-c "$BATS_TEST_TMPDIR/nginx.conf" \

@@ -262,25 +262,9 @@ newest_of() {
 	pages=$BATS_TEST_TMPDIR/www
 	mkdir "$pages"
 	seq 3000 >"$pages/numbers"
-	cat >"$BATS_TEST_TMPDIR/nginx.conf" <<-END
-		daemon off;
-		user root;
-		worker_processes 2;
-		pid $BATS_TEST_TMPDIR/nginx.pid;
-		error_log stderr;
-		events {}
-		http {
-			access_log off;
-			client_body_temp_path $BATS_TEST_TMPDIR/body;
-			proxy_temp_path $BATS_TEST_TMPDIR/proxy;
-			fastcgi_temp_path $BATS_TEST_TMPDIR/fastcgi;
-			uwsgi_temp_path $BATS_TEST_TMPDIR/uwsgi;
-			scgi_temp_path $BATS_TEST_TMPDIR/scgi;
-			gzip on;
-			gzip_types *;
-			server { listen 127.0.0.1:$port; root $pages; }
-		}
-	END
+	nginx_conf "listen 127.0.0.1:$port; root $pages;" \
+		"daemon off; user root; worker_processes 2; error_log stderr;" \
+		"gzip on; gzip_types *;" >"$BATS_TEST_TMPDIR/nginx.conf"
 	for rate in 524288 1; do
 		rm -f "$HEAPAGENT_DIR"/* "$HEAPAGENT_DIR"/.heapagent.*
 		start $rate nginx -c "$BATS_TEST_TMPDIR/nginx.conf" \

@@ -75,24 +75,8 @@ no_dump_by_signal() {
 @test "nginx replaces its binary when SIGUSR2 comes, and writes no dump" {
 	local dir=$BATS_TEST_TMPDIR port=$((20000 + RANDOM % 20000)) old new
 	mkdir -p "$dir/logs"
-	cat >"$dir/nginx.conf" <<-END
-		pid $dir/nginx.pid;
-		worker_processes 1;
-		error_log $dir/logs/error.log;
-		events {}
-		http {
-			access_log off;
-			client_body_temp_path $dir/logs;
-			proxy_temp_path $dir/logs;
-			fastcgi_temp_path $dir/logs;
-			uwsgi_temp_path $dir/logs;
-			scgi_temp_path $dir/logs;
-			server {
-				listen 127.0.0.1:$port;
-				location / { return 200 "hello"; }
-			}
-		}
-	END
+	nginx_conf "listen 127.0.0.1:$port; location / { return 200 hello; }" \
+		"error_log $dir/logs/error.log;" >"$dir/nginx.conf"
 	HEAPAGENT_RATE=1 preloaded "$(command -v nginx)" -c "$dir/nginx.conf" -p "$dir" \
 		</dev/null >"$dir/out" 2>&1 3>&-
 	wait_for 20 test -s "$dir/nginx.pid"

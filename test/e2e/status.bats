@@ -6,6 +6,7 @@
 bats_require_minimum_version 1.5.0
 
 load helpers
+load hosts
 
 heapagent=$ROOT/build/heapagent
 
@@ -13,26 +14,8 @@ teardown() {
 	[ -z "${host:-}" ] || kill -KILL "$host" 2>/dev/null || true
 }
 
-# start COMMAND...: says "ready", ends when finish closes its standard input.
-start() {
-	mkfifo "$BATS_TEST_TMPDIR/stdin"
-	env LD_PRELOAD="$AGENT" "$@" <"$BATS_TEST_TMPDIR/stdin" \
-		>"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
-	host=$!
-	exec 5>"$BATS_TEST_TMPDIR/stdin"
-	wait_for 20 grep -q ready "$BATS_TEST_TMPDIR/out"
-}
-
-finish() {
-	local status=0
-	exec 5>&-
-	wait "$host" || status=$?
-	host=
-	return $status
-}
-
 start_python() {
-	start PYTHONMALLOC=malloc /usr/bin/python3 -c '
+	start_command PYTHONMALLOC=malloc /usr/bin/python3 -c '
 import sys
 kept = [bytearray(n % 20000 + 1) for n in range(1, 100000, 7)]
 del kept[::3]
@@ -195,7 +178,7 @@ notices() {
 }
 
 @test "a forked child has a region of its own" {
-	start HEAPAGENT_RATE=1 /usr/bin/python3 -c '
+	start_command HEAPAGENT_RATE=1 /usr/bin/python3 -c '
 import os, sys
 child = os.fork()
 if child == 0:

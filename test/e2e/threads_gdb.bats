@@ -158,24 +158,9 @@ blocked() {
 }
 
 @test "nginx's workers" {
-	mkdir -p "$BATS_TEST_TMPDIR/logs"
-	cat >"$BATS_TEST_TMPDIR/nginx.conf" <<-END
-		daemon off;
-		worker_processes 2;
-		user root;
-		pid $BATS_TEST_TMPDIR/nginx.pid;
-		error_log stderr;
-		events { worker_connections 64; }
-		http {
-			access_log off;
-			client_body_temp_path $BATS_TEST_TMPDIR/logs;
-			proxy_temp_path $BATS_TEST_TMPDIR/logs;
-			fastcgi_temp_path $BATS_TEST_TMPDIR/logs;
-			uwsgi_temp_path $BATS_TEST_TMPDIR/logs;
-			scgi_temp_path $BATS_TEST_TMPDIR/logs;
-			server { listen unix:$BATS_TEST_TMPDIR/socket; }
-		}
-	END
+	nginx_conf "listen unix:$BATS_TEST_TMPDIR/socket;" \
+		"daemon off; user root; worker_processes 2; error_log stderr;" \
+		>"$BATS_TEST_TMPDIR/nginx.conf"
 	start nginx -e stderr -p "$BATS_TEST_TMPDIR" \
 		-c "$BATS_TEST_TMPDIR/nginx.conf"
 	two_workers() { mapfile -t others < <(pgrep -P "$host") &&

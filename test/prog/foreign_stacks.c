@@ -11,11 +11,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <ucontext.h>
 
+#include "map_stack.h"
+
 #define STACK_BYTES ((size_t)16 << 10)
-#define PAGE_BYTES ((size_t)4096)
 #define COROUTINES 8
 
 struct coroutine {
@@ -44,19 +44,6 @@ body(int index)
 		take_in_coroutine(&coroutines[index]);
 }
 
-/* Between two pages without access, so that a read past its end kills us. */
-static char *
-map_stack(void)
-{
-	char *area = mmap(NULL, STACK_BYTES + 2 * PAGE_BYTES, PROT_NONE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (area == MAP_FAILED ||
-	    mprotect(area + PAGE_BYTES, STACK_BYTES, PROT_READ | PROT_WRITE))
-		abort();
-	return area + PAGE_BYTES;
-}
-
 static void
 make(int index)
 {
@@ -65,7 +52,7 @@ make(int index)
 	coroutine->index = index;
 	getcontext(&coroutine->context);
 	coroutine->context.uc_stack.ss_sp =
-		index % 2 ? malloc(STACK_BYTES) : map_stack();
+		index % 2 ? malloc(STACK_BYTES) : map_stack(STACK_BYTES);
 	coroutine->context.uc_stack.ss_size = STACK_BYTES;
 	makecontext(&coroutine->context, (void (*)(void))body, 1, index);
 }

@@ -20,16 +20,16 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "map_stack.h"
+
 #define THREADS 200
 #define NOINLINE __attribute__((noinline, noclone))
 #define STACK_BYTES ((size_t)64 << 10)
-#define PAGE_BYTES ((size_t)4096)
 
 static sem_t never;
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
@@ -201,19 +201,6 @@ go(unsigned long path, unsigned depth, unsigned wait)
 
 /* --- other stacks */
 
-/* Between two pages without access, so that a read past its end faults. */
-static char *
-map_stack(void)
-{
-	char *area = mmap(NULL, STACK_BYTES + 2 * PAGE_BYTES, PROT_NONE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (area == MAP_FAILED ||
-	    mprotect(area + PAGE_BYTES, STACK_BYTES, PROT_READ | PROT_WRITE))
-		abort();
-	return area + PAGE_BYTES;
-}
-
 static void
 coroutine_body(unsigned wait)
 {
@@ -227,7 +214,7 @@ wait_in_coroutine(unsigned wait)
 	ucontext_t here, there;
 
 	getcontext(&there);
-	there.uc_stack.ss_sp = map_stack();
+	there.uc_stack.ss_sp = map_stack(STACK_BYTES);
 	there.uc_stack.ss_size = STACK_BYTES;
 	there.uc_link = NULL;
 	makecontext(&there, (void (*)(void))coroutine_body, 1, wait);
@@ -260,7 +247,7 @@ fiber_body(void)
 static void
 fiber(void)
 {
-	uintptr_t *top = (uintptr_t *)(map_stack() + STACK_BYTES);
+	uintptr_t *top = (uintptr_t *)(map_stack(STACK_BYTES) + STACK_BYTES);
 
 	top[-2] = 0;
 	__asm__ volatile("mov %0, %%rsp\n\t"
@@ -294,7 +281,8 @@ raise_with(int flags, unsigned wait)
 static void
 raise_on_alternate(unsigned wait)
 {
-	stack_t stack = { .ss_sp = map_stack(), .ss_size = STACK_BYTES };
+	stack_t stack = { .ss_sp = map_stack(STACK_BYTES),
+			  .ss_size = STACK_BYTES };
 
 	sigaltstack(&stack, NULL);
 	raise_with(SA_ONSTACK, wait);

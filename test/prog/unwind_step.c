@@ -21,30 +21,11 @@
 
 #include <immintrin.h>
 
+#include "step.h"
+
 #define NOINLINE __attribute__((noinline))
 
 static volatile long sink;
-
-void step_begin(void);
-void step_end(void);
-
-/* Set and clear the trap flag. In assembly, so that the CFI is right. */
-__asm__(".text\n"
-	".macro change_flags name, instruction, operand\n"
-	".type \\name, @function\n"
-	"\\name:\n"
-	".cfi_startproc\n"
-	"pushfq\n"
-	".cfi_adjust_cfa_offset 8\n"
-	"\\instruction $\\operand, (%rsp)\n"
-	"popfq\n"
-	".cfi_adjust_cfa_offset -8\n"
-	"ret\n"
-	".cfi_endproc\n"
-	".size \\name, . - \\name\n"
-	".endm\n"
-	"change_flags step_begin, orq, 0x100\n"
-	"change_flags step_end, andq, ~0x100\n");
 
 static NOINLINE long
 leaf(long a, long b)

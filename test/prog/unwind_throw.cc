@@ -10,30 +10,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "step.h"
+
 static volatile long sink;
-
-extern "C" {
-void step_begin();
-void step_end();
-}
-
-/* Set and clear the trap flag. In assembly, so that the CFI is right. */
-__asm__(".text\n"
-	".macro change_flags name, instruction, operand\n"
-	".type \\name, @function\n"
-	"\\name:\n"
-	".cfi_startproc\n"
-	"pushfq\n"
-	".cfi_adjust_cfa_offset 8\n"
-	"\\instruction $\\operand, (%rsp)\n"
-	"popfq\n"
-	".cfi_adjust_cfa_offset -8\n"
-	"ret\n"
-	".cfi_endproc\n"
-	".size \\name, . - \\name\n"
-	".endm\n"
-	"change_flags step_begin, orq, 0x100\n"
-	"change_flags step_end, andq, ~0x100\n");
 
 struct guard {
 	long value;
