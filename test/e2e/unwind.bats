@@ -25,7 +25,7 @@ compare() {
 	cat "$out"
 }
 
-# As many points of a program as in a real one, each the start of a burst.
+# Points all over the time that a program runs, each the start of a burst.
 compare_points() {
 	UNWIND_COMPARE_US=1000 UNWIND_COMPARE_BURST=500 \
 		UNWIND_COMPARE_WALKS=20000 compare "$@"
@@ -96,7 +96,8 @@ check() {
 		"$BATS_TEST_TMPDIR/Fill.java"
 	grep -qx 50000 "$BATS_TEST_TMPDIR/stdout"
 	# libunwind and we see the interpreter's frames each in another way.
-	told 5000 0.9
+	# Those not told are in the loader.
+	told 4000 0.8
 }
 
 # told LEAST SHARE: at least so many frame pointers, that share of them told,
@@ -147,7 +148,7 @@ told() {
 	cat >"$BATS_TEST_TMPDIR/t.sql" <<-'END'
 		create table t(a, b);
 		with recursive c(x) as (select 1 union all
-			select x + 1 from c where x < 100000)
+			select x + 1 from c where x < 500000)
 			insert into t select x, x * 7 % 1000 from c;
 		create index i on t(b);
 		select sum(a), count(distinct b) from t;
@@ -160,7 +161,9 @@ told() {
 @test "the C compiler" {
 	gcc -E -D_GNU_SOURCE -I"$ROOT/agent" \
 		"$ROOT/agent/unwind.c" -o "$BATS_TEST_TMPDIR/t.i"
-	compare_points "$(gcc -print-prog-name=cc1)" -quiet -O2 \
-		"$BATS_TEST_TMPDIR/t.i" -o /dev/null
+	for _ in 1 2 3; do
+		compare_points "$(gcc -print-prog-name=cc1)" -quiet -O2 \
+			"$BATS_TEST_TMPDIR/t.i" -o /dev/null
+	done
 	check 5000
 }

@@ -2,10 +2,11 @@
 /*
  * unwind_compare.c - a library to preload: compares our walk with libunwind's.
  *
- * Every UNWIND_COMPARE_US microseconds of processor time (if that is set), and
- * from there at each of the next UNWIND_COMPARE_BURST instructions, and at
- * every instruction of a program that sets its own trap flag, both walk the
- * interrupted stack, UNWIND_COMPARE_WALKS times at most. At exit the file that
+ * UNWIND_COMPARE_US microseconds of processor time after the start or the last
+ * burst (if that is set), and from there at each of the next
+ * UNWIND_COMPARE_BURST instructions, and at every instruction of a program that
+ * sets its own trap flag, both walk the interrupted stack, UNWIND_COMPARE_WALKS
+ * times at most. At exit the file that
  * UNWIND_COMPARE_OUT names gets a summary line and one line for each place
  * where the two first differ. It also gets a line that says in how many places
  * of functions with a frame pointer its distance from sp was told from the code
@@ -74,6 +75,7 @@ static uint64_t ours[FRAMES], theirs[FRAMES];
 static _Thread_local struct span own;
 static _Thread_local unsigned burst;
 static unsigned burst_max;
+static unsigned interval_us;
 static unsigned long walks_max;
 static int busy;
 static int process;
@@ -218,28 +220,42 @@ compare(ucontext_t *context)
 }
 
 /*
+ * One tick. The next is asked for when its burst ends: a burst takes longer than
+ * the interval, and with regular ticks all would be in the first milliseconds.
+ */
+static void
+ask_for_tick(unsigned us)
+{
+	struct itimerval timer = { .it_value.tv_usec = us };
+
+	(void)setitimer(ITIMER_PROF, &timer, NULL);
+}
+
+/*
  * Steps on through a burst. It ends before a system call: that may block
- * SIGTRAP, and then the kernel kills the process at the next step.
+ * SIGTRAP, and then the kernel kills the process at the next step. A burst that
+ * ends between a PUSHF and its POPF, which sets the flag again, ends once more.
  */
 static void
 step_on(bool tick, greg_t *registers)
 {
 	static const unsigned char syscall_code[] = { 0x0f, 0x05 };
 	const greg_t trap_flag = 0x100;
+	bool in_burst = tick || burst > 0;
 
 	if (tick)
 		burst = walks < walks_max ? burst_max : 0;
-	else if (burst == 0)
-		return; /* The program steps itself. */
-	else
+	else if (burst > 0)
 		burst--;
-	if (burst == 0 || memcmp((const void *)registers[REG_RIP], syscall_code,
-				 sizeof(syscall_code)) == 0) {
+	if (memcmp((const void *)registers[REG_RIP], syscall_code,
+		   sizeof(syscall_code)) == 0)
 		burst = 0;
-		registers[REG_EFL] &= ~trap_flag;
-	} else {
+	if (burst > 0)
 		registers[REG_EFL] |= trap_flag;
-	}
+	else
+		registers[REG_EFL] &= ~trap_flag;
+	if (in_burst && burst == 0 && walks < walks_max)
+		ask_for_tick(interval_us);
 }
 
 static void
@@ -249,7 +265,8 @@ handle(int signal, siginfo_t *info, void *data)
 
 	(void)info;
 	compare(context);
-	step_on(signal == SIGPROF, context->uc_mcontext.gregs);
+	if (interval_us > 0)
+		step_on(signal == SIGPROF, context->uc_mcontext.gregs);
 }
 
 static void
@@ -277,10 +294,9 @@ static void
 report(void)
 {
 	const char *path = getenv("UNWIND_COMPARE_OUT");
-	struct itimerval off = { 0 };
 	FILE *out;
 
-	(void)setitimer(ITIMER_PROF, &off, NULL);
+	ask_for_tick(0);
 	if (path == NULL || process != getpid() || walks == 0)
 		return;
 	out = fopen(path, "a");
@@ -338,10 +354,8 @@ number_of(const char *name, unsigned otherwise)
 __attribute__((constructor)) static void
 init(void)
 {
-	const char *interval = getenv("UNWIND_COMPARE_US");
 	struct sigaction action = { .sa_sigaction = handle,
 				    .sa_flags = SA_SIGINFO | SA_RESTART };
-	struct itimerval timer = { { 0, 0 }, { 0, 0 } };
 
 	if (region_init((size_t)16 << 20, 1) != 0 || modules_init() != 0 ||
 	    unwind_init() != 0 || !load())
@@ -354,9 +368,9 @@ init(void)
 	walks_max = number_of("UNWIND_COMPARE_WALKS", 100000);
 	(void)atexit(report);
 	(void)sigaction(SIGTRAP, &action, NULL);
-	if (interval == NULL)
+	interval_us = number_of("UNWIND_COMPARE_US", 0);
+	if (interval_us == 0)
 		return;
 	(void)sigaction(SIGPROF, &action, NULL);
-	timer.it_interval.tv_usec = timer.it_value.tv_usec = atoi(interval);
-	(void)setitimer(ITIMER_PROF, &timer, NULL);
+	ask_for_tick(interval_us);
 }
