@@ -220,8 +220,9 @@ compare(ucontext_t *context)
 }
 
 /*
- * One tick. The next is asked for when its burst ends: a burst takes longer than
- * the interval, and with regular ticks all would be in the first milliseconds.
+ * One tick. The next is asked for when its burst ends: a burst takes longer
+ * than the interval, and with regular ticks all would be in the first
+ * milliseconds.
  */
 static void
 ask_for_tick(unsigned us)
