@@ -42,6 +42,14 @@ interrupted() {
 	EOF
 }
 
+# others: what the calls of a thread that is not signalled have returned, as
+# without us. One that is stopped on its way into connect() makes it again, as
+# nothing tells where it is (docs/threads.md).
+others() {
+	sed 's/^\(connect times out: -1\) EALREADY$/\1 EINPROGRESS/' \
+		"$calls.other"
+}
+
 # expected: what the calls return without us, with the exceptions on stdin.
 expected() {
 	awk -F': ' 'NR == FNR { differs[$1] = $0; next }
@@ -80,14 +88,14 @@ make_all_calls() {
 @test "blocking calls of the signalled thread and of others return the same" {
 	make_all_calls
 	diff <(interrupted | expected) "$calls.self"
-	diff "$calls" "$calls.other"
+	diff "$calls" <(others)
 }
 
 # Others are sent a signal then, but not where that would end the call.
 @test "the same where ptrace is refused" {
 	make_all_calls "$PROG/refuse" ptrace
 	diff <(interrupted | expected) "$calls.self"
-	diff "$calls" "$calls.other"
+	diff "$calls" <(others)
 }
 
 @test "a storm of signals ends no wait before its time" {
