@@ -9,13 +9,34 @@
 #include <stdint.h>
 
 bool
-die_next_sibling(Dwarf_Die *die)
+die_first_child(Dwarf_Die *parent, Dwarf_Die *child, bool *damaged)
+{
+	int end = dwarf_child(parent, child);
+	*damaged = *damaged || end < 0;
+	return !end;
+}
+
+bool
+die_next_sibling(Dwarf_Die *die, bool *damaged)
 {
 	Dwarf_Die next;
-	if (dwarf_siblingof(die, &next) || next.addr <= die->addr)
-		return false;
-	*die = next;
-	return true;
+	int end = dwarf_siblingof(die, &next);
+	if (!end && next.addr <= die->addr)
+		end = -1;
+	*damaged = *damaged || end < 0;
+	if (!end)
+		*die = next;
+	return !end;
+}
+
+void
+die_read_lines(Dwarf_Die *unit, bool *damaged)
+{
+	Dwarf_Lines *lines;
+	size_t count;
+	if (dwarf_hasattr(unit, DW_AT_stmt_list) &&
+	    dwarf_getsrclines(unit, &lines, &count))
+		*damaged = true;
 }
 
 const char *

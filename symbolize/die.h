@@ -8,8 +8,15 @@
 #include <elfutils/libdw.h>
 #include <stdbool.h>
 
-/* The next die of the same level; false at the end or if it leads back. */
-bool die_next_sibling(Dwarf_Die *die);
+/*
+ * The first die below it, or the next of its level: whether there is one. What
+ * cannot be read or leads back is the end, and sets *damaged.
+ */
+bool die_first_child(Dwarf_Die *parent, Dwarf_Die *child, bool *damaged);
+bool die_next_sibling(Dwarf_Die *die, bool *damaged);
+
+/* Reads the line table of a unit, if it has one: libdw keeps it. */
+void die_read_lines(Dwarf_Die *unit, bool *damaged);
 
 /* The linkage name, else the plain one, of it or its origin; or NULL. */
 const char *die_name(Dwarf_Die *die);

@@ -35,6 +35,32 @@ read_build_id(struct elf_file *file)
 	file->build_id.count = (size_t)count;
 }
 
+/* A table of count entries at that offset does not end within the file. */
+static bool
+is_outside(uint64_t offset, uint64_t count, uint64_t entry_bytes,
+	   uint64_t file_bytes)
+{
+	return count && (offset > file_bytes || !entry_bytes ||
+			 (file_bytes - offset) / entry_bytes < count);
+}
+
+/*
+ * Where the loader or the linker looks first. What else is wrong shows where
+ * it is read.
+ */
+static bool
+is_damaged(Elf *elf, const GElf_Ehdr *header)
+{
+	size_t bytes, segments, sections;
+	if (!elf_rawfile(elf, &bytes) || elf_getphdrnum(elf, &segments) ||
+	    elf_getshdrnum(elf, &sections))
+		return true;
+	return is_outside(header->e_phoff, header->e_phnum, header->e_phentsize,
+			  bytes) ||
+	       is_outside(header->e_shoff, header->e_shnum, header->e_shentsize,
+			  bytes);
+}
+
 /* Takes over fd and memory, whatever happens. */
 static int
 open_elf(const char *path, int fd, void *memory, size_t bytes,
@@ -52,6 +78,10 @@ open_elf(const char *path, int fd, void *memory, size_t bytes,
 	    !gelf_getehdr(made->elf, &header)) {
 		elf_file_close(made);
 		return reason_set(reason, -ENOEXEC, "not an ELF file");
+	}
+	if (is_damaged(made->elf, &header)) {
+		elf_file_close(made);
+		return reason_set(reason, -EBADMSG, "cut short or damaged");
 	}
 	read_build_id(made);
 	*file = made;
@@ -144,10 +174,12 @@ find_section(struct elf_file *file, const char *name, GElf_Shdr *header)
 }
 
 bool
-elf_file_has_section(struct elf_file *file, const char *name)
+elf_file_has_dwarf(struct elf_file *file)
 {
 	GElf_Shdr header;
-	return find_section(file, name, &header) != NULL;
+	return (find_section(file, ".debug_info", &header) ||
+		find_section(file, ".zdebug_info", &header)) &&
+	       header.sh_size;
 }
 
 bool

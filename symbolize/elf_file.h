@@ -30,7 +30,10 @@ struct elf_file {
 	struct build_id build_id;
 };
 
-/* Opens the file; it must be ELF. root: see elf_file_open_under(). */
+/*
+ * Opens the file. -ENOEXEC: it is no ELF file; -EBADMSG: it is one that has
+ * been cut short or damaged. root: see elf_file_open_under().
+ */
 int elf_file_open(const char *path, struct elf_file **file,
 		  struct reason *reason);
 
@@ -49,7 +52,9 @@ void elf_file_close(struct elf_file *file);
 
 /* The content of a section (decompressed), or NULL. */
 Elf_Data *elf_file_section(struct elf_file *file, const char *name);
-bool elf_file_has_section(struct elf_file *file, const char *name);
+
+/* Whether it has DWARF that describes code. */
+bool elf_file_has_dwarf(struct elf_file *file);
 
 /* Whether its DWARF is compressed, in either of the two ways. */
 bool elf_file_is_packed(struct elf_file *file);

@@ -77,6 +77,7 @@ struct inlines {
 	size_t unit_count, unit_capacity;
 	struct ranges ranges; /* of units; sorted */
 	size_t range_budget;
+	bool damaged;
 	struct source_paths *paths;
 	struct package *package; /* NULL: no .dwp */
 	struct unit unit;
@@ -92,8 +93,11 @@ list_units(struct inlines *inlines)
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 	uint8_t type;
-	while (!dwarf_get_units(inlines->main.dwarf, cu, &cu, NULL, &type, &die,
-				NULL)) {
+	int end;
+	while (!(end = dwarf_get_units(inlines->main.dwarf, cu, &cu, NULL,
+				       &type, &die, NULL))) {
+		if (dwarf_tag(&die) == DW_TAG_invalid)
+			inlines->damaged = true;
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
 		memory_grow(inlines->units, inlines->unit_count,
@@ -103,6 +107,7 @@ list_units(struct inlines *inlines)
 			   &inlines->range_budget);
 		inlines->unit_count++;
 	}
+	inlines->damaged = inlines->damaged || end < 0;
 	ranges_sort(&inlines->ranges);
 }
 
@@ -165,6 +170,12 @@ inlines_close(struct inlines *inlines)
 	free(inlines);
 }
 
+bool
+inlines_damaged(const struct inlines *inlines)
+{
+	return inlines->damaged;
+}
+
 static void
 add_function(struct inlines *inlines, struct unit *unit, Dwarf_Die *die)
 {
@@ -202,7 +213,8 @@ list_functions(struct inlines *inlines, struct unit *unit, Dwarf_Die *parent,
 	       bool deep, bool seen, int depth)
 {
 	Dwarf_Die die;
-	if (depth > DEPTH_MAX || dwarf_child(parent, &die))
+	if (depth > DEPTH_MAX ||
+	    !die_first_child(parent, &die, &inlines->damaged))
 		return;
 	do {
 		int tag = dwarf_tag(&die);
@@ -212,7 +224,7 @@ list_functions(struct inlines *inlines, struct unit *unit, Dwarf_Die *parent,
 		if (may_hold_functions(tag, deep))
 			list_functions(inlines, unit, &die, deep, seen && space,
 				       depth + 1);
-	} while (die_next_sibling(&die));
+	} while (die_next_sibling(&die, &inlines->damaged));
 }
 
 static void
@@ -267,6 +279,7 @@ open_unit(struct inlines *inlines, size_t number)
 			  &unit->lines))
 		return NULL;
 	unit->number = number;
+	die_read_lines(&unit->lines, &inlines->damaged);
 	find_tree(inlines, unit);
 	search_functions(inlines, unit, false);
 	return unit;
@@ -296,7 +309,8 @@ list_inlined(struct inlines *inlines, struct body *body, Dwarf_Die *parent,
 	     size_t parent_index, uint64_t base, int depth)
 {
 	Dwarf_Die die;
-	if (depth > DEPTH_MAX || dwarf_child(parent, &die))
+	if (depth > DEPTH_MAX ||
+	    !die_first_child(parent, &die, &inlines->damaged))
 		return;
 	do {
 		int tag = dwarf_tag(&die);
@@ -314,7 +328,7 @@ list_inlined(struct inlines *inlines, struct body *body, Dwarf_Die *parent,
 			continue;
 		}
 		list_inlined(inlines, body, &die, index, base, depth + 1);
-	} while (die_next_sibling(&die));
+	} while (die_next_sibling(&die, &inlines->damaged));
 }
 
 static struct body *

@@ -38,6 +38,12 @@ struct inlines *inlines_open(struct elf_file *file,
 			     const struct locate_options *options);
 void inlines_close(struct inlines *inlines);
 
+/*
+ * Whether something could not be read so far: the DWARF is damaged, or of a
+ * form that libdw does not know.
+ */
+bool inlines_damaged(const struct inlines *inlines);
+
 /* The number of the unit that an address is in, or one greater than all. */
 size_t inlines_unit(const struct inlines *inlines, uint64_t address);
 

@@ -15,27 +15,33 @@
 
 #define SYSTEM_DEBUG_DIR "/usr/lib/debug"
 
-/* Opens under the sysroot, if there is one. NULL: no such ELF file. */
+/* Opens under the sysroot, if there is one; a negative errno. */
+static int
+try_in_system(const struct locate_options *options, const char *path,
+	      struct elf_file **file)
+{
+	struct reason reason;
+	if (options->sysroot)
+		return elf_file_open_under(options->sysroot, path, file,
+					   &reason);
+	return elf_file_open(path, file, &reason);
+}
+
+/* NULL: no such ELF file. */
 static struct elf_file *
 open_in_system(const struct locate_options *options, const char *path)
 {
 	struct elf_file *file = NULL;
-	struct reason reason;
-	if (options->sysroot)
-		elf_file_open_under(options->sysroot, path, &file, &reason);
-	else
-		elf_file_open(path, &file, &reason);
+	try_in_system(options, path, &file);
 	return file;
 }
 
 /* The file, if its build-id is the one wanted; else it is closed. */
 static struct elf_file *
-only_if(struct elf_file *file, const struct build_id *wanted, char **refused)
+only_if(struct elf_file *file, const struct build_id *wanted)
 {
 	if (!file || !wanted->count || build_id_equal(&file->build_id, wanted))
 		return file;
-	if (refused && !*refused)
-		*refused = memory_string(file->path);
 	elf_file_close(file);
 	return NULL;
 }
@@ -72,7 +78,7 @@ find_by_build_id(const struct locate_options *options,
 		memory_format(".build-id/%.2s/%s%s", hex, hex + 2, suffix);
 	struct elf_file *file = NULL;
 	for (size_t i = 0; !file && i <= options->debug_dir_count; i++)
-		file = only_if(open_in_debug_dir(options, i, below), id, NULL);
+		file = only_if(open_in_debug_dir(options, i, below), id);
 	free(below);
 	return file;
 }
@@ -117,7 +123,7 @@ find_by_link(const struct locate_options *options, struct elf_file *program,
 	}
 	free(beside[0]);
 	free(beside[1]);
-	return only_if(file, &program->build_id, NULL);
+	return only_if(file, &program->build_id);
 }
 
 static struct elf_file *
@@ -132,7 +138,7 @@ ask_server(const struct locate_options *options, const struct build_id *id,
 	if (path)
 		elf_file_open(path, &file, &reason);
 	free(path);
-	return only_if(file, id, NULL);
+	return only_if(file, id);
 }
 
 /* This process's own vDSO: right for a profile of the kernel that runs. */
@@ -153,27 +159,48 @@ own_vdso(const struct build_id *id)
 	struct elf_file *file = NULL;
 	struct reason reason;
 	elf_file_open_memory("[vdso]", copy, bytes, &file, &reason);
-	return only_if(file, id, NULL);
+	return only_if(file, id);
+}
+
+/* The file that the mapping names, if it is the one that was mapped. */
+static struct elf_file *
+open_named(const struct locate_options *options, const char *name,
+	   const struct build_id *id, struct located *located)
+{
+	static const char deleted[] = " (deleted)";
+	size_t bytes = strlen(name), tail = sizeof(deleted) - 1;
+	struct elf_file *file = NULL;
+	char *path = memory_string(name);
+	/* The kernel's words for a file that was replaced; what is there now
+	 * has the same build-id or is refused. */
+	if (bytes > tail && !strcmp(name + bytes - tail, deleted))
+		path[bytes - tail] = '\0';
+	int status = try_in_system(options, path, &file);
+	/* What had no build-id need not have been ELF. */
+	if (status == -EBADMSG)
+		located->damage = "it is cut short or damaged";
+	else if (status == -ENOEXEC && id->count)
+		located->damage = "it is not an ELF file";
+	struct elf_file *wanted = only_if(file, id);
+	if (located->damage || (file && !wanted))
+		located->refused =
+			options->sysroot
+				? memory_format("%s/%s", options->sysroot,
+						path + strspn(path, "/"))
+				: memory_string(path);
+	free(path);
+	return wanted;
 }
 
 static struct elf_file *
 find_program(const struct locate_options *options, const char *name,
-	     const struct build_id *id, char **refused)
+	     const struct build_id *id, struct located *located)
 {
-	static const char deleted[] = " (deleted)";
 	struct elf_file *file = NULL;
-	size_t bytes = strlen(name), tail = sizeof(deleted) - 1;
 	if (!strcmp(name, "[vdso]") || !strcmp(name, "linux-vdso.so.1"))
 		return own_vdso(id);
-	if (*name == '/') {
-		char *path = memory_string(name);
-		/* The kernel's words for a file that was replaced; what is
-		 * there now has the same build-id or is refused. */
-		if (bytes > tail && !strcmp(name + bytes - tail, deleted))
-			path[bytes - tail] = '\0';
-		file = only_if(open_in_system(options, path), id, refused);
-		free(path);
-	}
+	if (*name == '/')
+		file = open_named(options, name, id, located);
 	if (!file)
 		file = find_by_build_id(options, id, "");
 	return file;
@@ -185,12 +212,10 @@ locate(const struct locate_options *options, const char *name,
 {
 	*located = (struct located){ .program = NULL };
 	struct build_id id = build_id_parse(build_id);
-	located->program = find_program(options, name, &id, &located->refused);
+	located->program = find_program(options, name, &id, located);
 	if (located->program && !id.count)
 		id = located->program->build_id;
-	if (located->program &&
-	    (elf_file_has_section(located->program, ".debug_info") ||
-	     elf_file_has_section(located->program, ".zdebug_info"))) {
+	if (located->program && elf_file_has_dwarf(located->program)) {
 		located->debug = located->program;
 		return;
 	}
@@ -215,8 +240,8 @@ find_in_debug_dirs(const struct locate_options *options, const char *path,
 	if (strncmp(path, SYSTEM_DEBUG_DIR "/", prefix) != 0)
 		return NULL;
 	for (size_t i = 0; !file && i < options->debug_dir_count; i++)
-		file = only_if(open_in_debug_dir(options, i, path + prefix), id,
-			       NULL);
+		file = only_if(open_in_debug_dir(options, i, path + prefix),
+			       id);
 	return file;
 }
 
@@ -238,7 +263,7 @@ locate_supplement(const struct locate_options *options, const char *debug_path,
 		elf_file_open(path, &file, &reason);
 		free(path);
 	}
-	file = only_if(file, id, NULL);
+	file = only_if(file, id);
 	return file ? file : find_by_build_id(options, id, ".debug");
 }
 

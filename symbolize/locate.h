@@ -3,8 +3,9 @@
  * locate.h - the ELF files that belong to a mapping, wherever they are now.
  *
  * For a mapping with a build-id, a file with another build-id is never used;
- * the first such file is remembered, so that it can be named. A mapping
- * without one is served by the file of its name, as it is today.
+ * one at the mapping's own name is remembered, so that it can be named, as is
+ * one that cannot be read. A mapping without one is served by the file of its
+ * name, as it is today.
  */
 #ifndef HEAPAGENT_LOCATE_H
 #define HEAPAGENT_LOCATE_H
@@ -24,8 +25,10 @@ struct located {
 	struct elf_file *program; /* what was mapped; NULL: not found */
 	struct elf_file *debug;	  /* with DWARF or symbols; may be == program */
 	struct elf_file *mini;	  /* MiniDebugInfo of program, or NULL */
-	char *refused; /* a file of the right name, the wrong content, or NULL
-			*/
+	/* A file of the right name that is not the one wanted, or NULL; and
+	 * what is wrong with it, NULL: it has another build-id. */
+	char *refused;
+	const char *damage;
 };
 
 /*

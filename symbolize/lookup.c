@@ -45,6 +45,7 @@ enum kind {
 	RECORD_REFUSED,
 	RECORD_FRAME,
 	RECORD_ANSWER,
+	RECORD_END,
 };
 
 /*
@@ -53,10 +54,13 @@ enum kind {
  */
 struct record {
 	uint32_t kind;
-	/* FRAME: of its function; REFUSED: of the path; ANSWER: the question
+	/*
+	 * FRAME: of its function; ANSWER: the question; REFUSED: of the path;
+	 * END: of the path of a damaged file
 	 */
 	uint32_t number;
-	uint32_t name, system_name, file; /* FUNCTION */
+	/* FUNCTION; REFUSED: name is of the damage, none: another build-id */
+	uint32_t name, system_name, file;
 	int32_t line;	/* FRAME; FUNCTION: the first; ANSWER: has_lines */
 	uint64_t value; /* TEXT: bytes that follow; ANSWER: into_symbol + 1 */
 };
@@ -175,12 +179,23 @@ open_file(struct reader *reader, size_t first, size_t end)
 	reader->object =
 		object_open(lookup->locate, file->name, file->build_id);
 	set_limits(reader, end - first, object_bytes(reader->object));
-	const char *refused = object_refused(reader->object);
+	const char *damage;
+	const char *refused = object_refused(reader->object, &damage);
 	if (!refused)
 		return;
-	uint32_t path = send_text(reader, refused);
-	send_record(reader,
-		    &(struct record){ .kind = RECORD_REFUSED, .number = path });
+	struct record record = { .kind = RECORD_REFUSED };
+	record.number = send_text(reader, refused);
+	record.name = send_text(reader, damage);
+	send_record(reader, &record);
+}
+
+static void
+close_file(struct reader *reader)
+{
+	struct record record = { .kind = RECORD_END };
+	record.number = send_text(reader, object_damaged(reader->object));
+	send_record(reader, &record);
+	object_close(reader->object);
 }
 
 static void
@@ -241,7 +256,7 @@ answer_file(struct reader *reader, size_t first, size_t end)
 	qsort(places, end - first, sizeof(*places), compare);
 	for (size_t i = 0; i < end - first; i++)
 		answer(reader, places[i].question);
-	object_close(reader->object);
+	close_file(reader);
 	free(places);
 }
 
@@ -333,13 +348,36 @@ take_refused(struct writer *writer, size_t question,
 	     const struct record *record)
 {
 	struct lookup *lookup = writer->lookup;
-	if (!record->number || record->number >= writer->text_count)
+	if (!record->number || record->number >= writer->text_count ||
+	    record->name >= writer->text_count)
 		return false;
+	const char *path = writer->texts[record->number];
+	if (record->name) {
+		lookup->damaged_count++;
+		complain(lookup, path,
+			 "not used: ", writer->texts[record->name]);
+		return true;
+	}
 	lookup->refused_count++;
-	complain(lookup, writer->texts[record->number],
+	complain(lookup, path,
 		 "not used: it is not the file of the profile, whose build-id "
 		 "is ",
 		 lookup->files[lookup->questions[question].file].build_id);
+	return true;
+}
+
+static bool
+take_end(struct writer *writer, const struct record *record)
+{
+	if (record->number >= writer->text_count)
+		return false;
+	if (record->number) {
+		writer->lookup->damaged_count++;
+		complain(writer->lookup, writer->texts[record->number],
+			 "names or lines are missing: its debug information "
+			 "is damaged, or of a form unknown here",
+			 "");
+	}
 	return true;
 }
 
@@ -362,14 +400,14 @@ take_answer(struct writer *writer, const struct record *record)
 	return true;
 }
 
-/* False if the child ended before the last answer, or wrote what is none. */
+/* False if the child ended before the file's end, or wrote what is none. */
 static bool
 take_file(struct writer *writer, size_t first, size_t end)
 {
 	struct record record;
 	size_t left = end - first;
-	bool good = true;
-	while (good && left &&
+	bool good = true, ended = false;
+	while (good && !ended &&
 	       fread_unlocked(&record, sizeof(record), 1, writer->in) == 1) {
 		switch (record.kind) {
 		case RECORD_TEXT:
@@ -385,15 +423,20 @@ take_file(struct writer *writer, size_t first, size_t end)
 			good = take_frame(writer, &record);
 			break;
 		case RECORD_ANSWER:
-			good = record.number >= first && record.number < end &&
+			good = left && record.number >= first &&
+			       record.number < end &&
 			       take_answer(writer, &record);
 			left--;
+			break;
+		case RECORD_END:
+			good = !left && take_end(writer, &record);
+			ended = true;
 			break;
 		default:
 			good = false;
 		}
 	}
-	return good && !left;
+	return good && ended;
 }
 
 /*

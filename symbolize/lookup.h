@@ -5,7 +5,8 @@
  * A process of its own reads them (reader_process.h), within bounds of time
  * and memory that grow with the files. If it dies, the file that it was at
  * is left out, said on standard error in one line, and another process goes
- * on with the next file.
+ * on with the next file. What is damaged in ways that its reader survives is
+ * said in one line, too.
  */
 #ifndef HEAPAGENT_LOOKUP_H
 #define HEAPAGENT_LOOKUP_H
@@ -61,7 +62,8 @@ struct lookup {
 	void *data;
 	/* Results: */
 	size_t refused_count; /* files with the wrong build-id */
-	size_t lost_count;    /* files that could not be read to their end */
+	size_t damaged_count; /* files that are not used, or not all of them */
+	size_t lost_count;    /* files that their reader did not survive */
 };
 
 /*

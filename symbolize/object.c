@@ -64,9 +64,19 @@ object_close(struct object *object)
 }
 
 const char *
-object_refused(const struct object *object)
+object_refused(const struct object *object, const char **damage)
 {
+	*damage = object->located.damage;
 	return object->located.refused;
+}
+
+const char *
+object_damaged(const struct object *object)
+{
+	struct elf_file *debug = object->located.debug;
+	bool damaged = object->inlines ? inlines_damaged(object->inlines)
+				       : debug && elf_file_has_dwarf(debug);
+	return damaged ? debug->path : NULL;
 }
 
 bool

@@ -17,8 +17,17 @@ struct object *object_open(const struct locate_options *options,
 			   const char *name, const char *build_id);
 void object_close(struct object *object);
 
-/* The file that was refused for its build-id, or NULL. */
-const char *object_refused(const struct object *object);
+/*
+ * The file that was refused, or NULL, and in damage what is wrong with it; NULL
+ * there: it has another build-id.
+ */
+const char *object_refused(const struct object *object, const char **damage);
+
+/*
+ * The file whose debug information could not be read to its end so far, or
+ * NULL.
+ */
+const char *object_damaged(const struct object *object);
 
 /* Whether any file was found for it, and whether it has DWARF. */
 bool object_found(const struct object *object);

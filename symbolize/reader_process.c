@@ -12,8 +12,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,15 +29,49 @@ give_up(const char *what)
 	exit(1);
 }
 
+/* Of the reader's time. */
+static volatile sig_atomic_t seconds_left;
+
+/*
+ * Ticks do not add up while it gets no processor, or while the command is
+ * stopped: on a busy machine that lasts longer than any file should.
+ */
+static void
+count_second(int signal_number)
+{
+	if (--seconds_left > 0)
+		return;
+	signal(signal_number, SIG_DFL);
+	raise(signal_number);
+}
+
+/*
+ * Not by setsid(): Linux gives each session the same share of the processors
+ * (sched_autogroup), and one beside a busy session may get none for minutes.
+ */
+static void
+leave_terminal(void)
+{
+	int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (terminal < 0)
+		return;
+	ioctl(terminal, TIOCNOTTY);
+	close(terminal);
+}
+
 /* Nothing from outside, and nothing seen outside but what the pipe takes. */
 static void
 seclude(void)
 {
 	struct rlimit files;
 	const struct rlimit no_core = { 0, 0 };
+	const struct sigaction tick = { .sa_handler = count_second,
+					.sa_flags = SA_RESTART };
+	sigset_t none;
+	sigemptyset(&none);
 	/* Who interrupts the command ends the reader, too. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setsid();
+	leave_terminal();
 	int null = open("/dev/null", O_RDWR);
 	for (int fd = 0; null >= 0 && fd <= 2; fd++)
 		dup2(null, fd);
@@ -45,7 +81,8 @@ seclude(void)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	signal(SIGALRM, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigaction(SIGALRM, &tick, NULL);
 	signal(SIGXCPU, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
 }
@@ -79,6 +116,7 @@ reader_process_limit(const struct reader_limits *limits)
 {
 	struct rusage used;
 	struct rlimit processor;
+	struct itimerval each_second = { .it_value.tv_sec = 0 };
 	getrusage(RUSAGE_SELF, &used);
 	uint64_t used_s =
 		(uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1;
@@ -89,7 +127,11 @@ reader_process_limit(const struct reader_limits *limits)
 		setrlimit(RLIMIT_CPU, &processor);
 	}
 	memory_bound(limits->memory_bytes);
-	alarm(limits->wall_s);
+	seconds_left = (sig_atomic_t)limits->wall_s;
+	if (limits->wall_s)
+		each_second.it_interval.tv_sec = 1;
+	each_second.it_value = each_second.it_interval;
+	setitimer(ITIMER_REAL, &each_second, NULL);
 }
 
 void

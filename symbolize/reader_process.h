@@ -26,7 +26,7 @@ struct reader_process {
 struct reader_limits {
 	uint64_t memory_bytes;
 	unsigned processor_s;
-	unsigned wall_s; /* 0: a server is asked, which takes what it takes */
+	unsigned wall_s; /* in which it can run; 0: no bound */
 };
 
 /* Ends the command if no process can be made. */

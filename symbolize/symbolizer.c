@@ -232,7 +232,7 @@ ask(struct symbolizer *symbolizer, struct pb_location **bare, size_t count)
 	};
 	lookup_run(&lookup);
 	symbolizer->counts->refused = lookup.refused_count;
-	symbolizer->counts->lost = lookup.lost_count;
+	symbolizer->counts->lost = lookup.lost_count + lookup.damaged_count;
 	table_free(symbolizer->file_numbers);
 	free(symbolizer->files);
 	free(symbolizer->places);

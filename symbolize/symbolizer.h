@@ -19,7 +19,7 @@ struct symbolizer_counts {
 	size_t locations;  /* that had no names before */
 	size_t unresolved; /* and have none now */
 	size_t refused;	   /* files with the wrong build-id */
-	size_t lost;	   /* files that could not be read to their end */
+	size_t lost; /* files that could not be read, or not to their end */
 };
 
 /*

@@ -25,7 +25,7 @@ setup() {
 }
 
 # profile OUT PROGRAM...: addresses all over the code of ./inlined, mapped once
-# for each program.
+# for each program, with the build-id $BUILD_ID if that is set.
 profile() {
 	local start size offset out=$1 number=0 program address
 	shift
@@ -36,7 +36,7 @@ profile() {
 		for program; do
 			echo "mapping $((start + (number << 32)))" \
 				"$((start + size + (number << 32)))" \
-				"$offset $program -"
+				"$offset $program ${BUILD_ID:--}"
 			number=$((number + 1))
 			for ((address = start; address < start + size; \
 			address += 40)); do
@@ -183,13 +183,48 @@ dwo_of() {
 	"$HOSTILE" bytes whole.dwo "$HEAPAGENT" symbolize p.pb.gz
 }
 
+# said WHAT: of ./damaged, in one line, and the status is 1; the rest is named.
+said() {
+	run "$HEAPAGENT" symbolize -o damaged.pb.gz p.pb.gz
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[ "${#lines[@]}" -eq 2 ]
+	[[ ${lines[0]} == "heapagent: $PWD/damaged: $1" ]]
+	"$CHECKVALID" damaged.pb.gz
+	[ "$(named damaged.pb.gz inlined)" = "$(named plain.pb.gz inlined)" ]
+}
+
+@test "programs that are damaged: each is said, the others are named" {
+	local size cut section
+	size=$(stat -c %s inlined)
+	profile p.pb.gz "$PWD/damaged" "$PWD/inlined"
+	"$HEAPAGENT" symbolize -o plain.pb.gz p.pb.gz
+	[ "$(named plain.pb.gz inlined | wc -l)" -gt 9 ]
+	# Cut in its headers, its segments, its sections.
+	for cut in 64 200 $((size / 2)) $((size - 10)); do
+		head -c "$cut" inlined >damaged
+		said "not used: it is cut short or damaged"
+	done
+	head -c 200 /dev/urandom >section
+	for section in info line abbrev; do
+		objcopy --update-section .debug_$section=section inlined damaged
+		said "names or lines are missing: its debug information is damaged, or of a form unknown here"
+	done
+	# What the profile has no build-id of need not have been a program.
+	cp section damaged
+	"$HEAPAGENT" symbolize p.pb.gz
+	BUILD_ID=$(readelf -n inlined | awk '/Build ID/ { print $3 }')
+	profile p.pb.gz "$PWD/damaged" "$PWD/inlined"
+	said "not used: it is not an ELF file"
+}
+
 @test "bombs in a program: .debug_info, .gnu_debugdata" {
 	profile p.pb.gz "$PWD/damaged"
 	for kind in zlib-section huge-section; do
 		"$HOSTILE" make $kind section
 		objcopy --update-section .debug_info=section inlined flagless
 		"$HOSTILE" make compressed damaged flagless
-		one 0 1200 "$HEAPAGENT" symbolize p.pb.gz
+		one 1 1200 "$HEAPAGENT" symbolize p.pb.gz
 	done
 	"$HOSTILE" make xz-bomb section
 	strip -o bare inlined

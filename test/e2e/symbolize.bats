@@ -460,9 +460,9 @@ refuses() {
 @test "a mapping whose file is no program: not read, not waited for" {
 	mkfifo pipe
 	ln -s loop loop
-	head -c 100 /bin/true >stub
+	head -c 100 "$BATS_TEST_FILENAME" >text
 	mkdir -p directory
-	for file in pipe loop stub directory none; do
+	for file in pipe loop text directory none; do
 		profile a.pb.gz "$PWD/$file" - 0x1100
 		run timeout 20 "$HEAPAGENT" symbolize a.pb.gz -o b.pb.gz
 		[ "$status" -eq 0 ]
@@ -471,7 +471,7 @@ refuses() {
 }
 
 @test "damaged programs: refused or read, never a crash" {
-	local i size
+	local i size said=0
 	size=$(stat -c %s "$BATS_FILE_TMPDIR/inlined")
 	RANDOM=1
 	for ((i = 0; i < 60; i++)); do
@@ -487,7 +487,14 @@ refuses() {
 			damaged
 		profile a.pb.gz "$PWD/damaged" - "$(sell)"
 		run timeout 20 "$HEAPAGENT" symbolize a.pb.gz -o b.pb.gz
-		[ "$status" -eq 0 ]
 		"$CHECKVALID" b.pb.gz
+		[ "$status" -eq 0 ] || { # not all damage can be seen
+			[ "$status" -eq 1 ]
+			[ "${#lines[@]}" -eq 2 ]
+			[[ ${lines[0]} == "heapagent: $PWD/damaged: "* ]]
+			said=$((said + 1))
+		}
 	done
+	# Those cut short, at least.
+	[ "$said" -ge 20 ]
 }

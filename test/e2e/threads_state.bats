@@ -179,11 +179,17 @@ numbers_are_right() {
 	sleep 2
 	dump 2
 	nothing_overstated 2
-	# These calls are made again by the kernel or by us.
-	for name in w-futex w-sleep w-read; do
-		[ "$(blocked 2 "$name")" -ge \
-			$(($(blocked 1 "$name") + 1000000000)) ]
+	# The calls are made again by the kernel or by us, and the wait is one.
+	# Where the thread lost its processor in our handler, as happens on a
+	# busy machine, its wait is known from there only: a lower bound.
+	continued=0
+	for name in $waiting; do
+		[ "$(blocked 2 "$name")" -ge 1000000000 ]
+		[ "$(blocked 2 "$name")" -lt \
+			$(($(blocked 1 "$name") + 1000000000)) ] ||
+			continued=$((continued + 1))
 	done
+	[ "$continued" -ge 4 ]
 	[ "$(counter "$(newest threads)" threads_by_signal)" -ge 10 ]
 }
 

@@ -18,8 +18,7 @@ teardown() {
 function_stacks() {
 	local named=$BATS_TEST_TMPDIR/named file
 	mkdir "$named"
-	"$ROOT/build/heapagent" symbolize "${@:2}" -o "$named" \
-		>/dev/null 2>&1
+	"$ROOT/build/heapagent" symbolize "${@:2}" -o "$named" >/dev/null
 	for file in "$named"/*; do
 		"$DECODE" "$file"
 	done | awk -v name="thread=\"$1\"" '
