@@ -6,11 +6,11 @@
  * burst (if that is set), and from there at each of the next
  * UNWIND_COMPARE_BURST instructions, and at every instruction of a program that
  * sets its own trap flag, both walk the interrupted stack, UNWIND_COMPARE_WALKS
- * times at most. At exit the file that
- * UNWIND_COMPARE_OUT names gets a summary line and one line for each place
- * where the two first differ. It also gets a line that says in how many places
- * of functions with a frame pointer its distance from sp was told from the code
- * alone (unwind_fp.h), and how often that was wrong.
+ * times at most. At exit the file that UNWIND_COMPARE_OUT names gets a summary
+ * line and one line for each place where the two first differ. It also gets a
+ * line that says in how many places of functions with a frame pointer its
+ * distance from sp was told from the code alone (unwind_fp.h), and how often
+ * that was wrong.
  *
  * LINK: unwind unwind_fp unwind_row instruction row_cache cfi cfi_program
  * LINK: cfi_expression modules loader elf_image executable span region
