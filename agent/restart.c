@@ -17,8 +17,10 @@
 #include "arch/x86_64_context.h"
 #include "call_number.h"
 #include "compiler.h"
+#include "repeat.h"
 #include "resume.h"
 #include "sys.h"
+#include "transfer.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 /* From some 292 years on nanoseconds do not fit; it does not matter then. */
@@ -36,10 +38,17 @@ has_pending_signal(const ucontext_t *context)
 	return (pending & ~blocked) != 0;
 }
 
+/* Of a name any number will do; what is made again is one of these. */
+static bool
+is_any(long nr)
+{
+	return nr >= 0;
+}
+
 static bool
 is_known(long nr)
 {
-	return restart_timeout_argument(nr) >= 0;
+	return restart_timeout_argument(nr) >= 0 || transfer_is_known(nr);
 }
 
 long
@@ -78,33 +87,66 @@ take_off(long nr, uint64_t address, uint64_t spent_ns)
 	return true;
 }
 
-/* Sets the context back so that the call is made again: whether it can be. */
+bool
+restart_is_part(int pid, const struct arch_call *call, long nr)
+{
+	return call->result > 0 && repeat_is_allowed() &&
+	       transfer_is_part(pid, nr, call->arguments, call->result);
+}
+
+bool
+restart_again(struct arch_call *call, long nr, uintptr_t block)
+{
+	bool is_part = call->result > 0;
+
+	if ((is_part || nr == SYS_connect) && repeat_call(call, nr, block))
+		return true;
+	if (is_part)
+		return false;
+	arch_call_rerun(call, nr);
+	return true;
+}
+
+/* Takes the time that remains into account: false if it is not known. */
 static bool
-set_back(ucontext_t *context, const struct arch_call *call, long nr,
-	 uint64_t begin_ns)
+set_time(struct arch_call *call, long nr, uint64_t begin_ns)
 {
 	enum restart how = restart_how(nr, call->arguments);
 	unsigned timeout = (unsigned)restart_timeout_argument(nr);
-	uint64_t spent_ns;
+	uint64_t spent_ns = sys_clock_ns(CLOCK_MONOTONIC) - begin_ns;
+	uint64_t remaining;
 
-	if (how == RESTART_UNKNOWN || how == RESTART_NEVER ||
-	    has_pending_signal(context))
+	switch (how) {
+	case RESTART_UNKNOWN:
+	case RESTART_NEVER:
 		return false;
-	spent_ns = sys_clock_ns(CLOCK_MONOTONIC) - begin_ns;
-	if (how == RESTART_LESS &&
-	    !take_off(nr, call->arguments[timeout], spent_ns))
-		return false;
-	/* The kernel has written what remains where the caller wants it; the
-	 * call reads its request from there. */
-	if (how == RESTART_REMAINING) {
-		uint64_t remaining = call->arguments[timeout + 1];
-
-		if (!take_off(nr, remaining, spent_ns))
-			return false;
-		arch_context_set_argument(context, timeout, remaining);
+	case RESTART_LESS:
+		return take_off(nr, call->arguments[timeout], spent_ns);
+	case RESTART_REMAINING:
+		/* The kernel has written what remains where the caller wants
+		 * it; the call reads its request from there. */
+		remaining = call->arguments[timeout + 1];
+		call->arguments[timeout] = remaining;
+		return take_off(nr, remaining, spent_ns);
+	default:
+		return true;
 	}
-	arch_context_rerun(context, nr);
-	return true;
+}
+
+static long
+number_of(const struct arch_call *call, bool (*is_wanted)(long nr))
+{
+	long nr = repeat_number(call->ip, call->sp);
+
+	return nr >= 0 ? nr : call_number(call->ip, call->sp, is_wanted);
+}
+
+/* True if the call has ended for a signal's sake. */
+static bool
+has_ended_early(const struct arch_call *call, long nr)
+{
+	return call->result == -EINTR ||
+	       restart_is_part(sys_getpid(), call, nr);
 }
 
 uint64_t
@@ -116,36 +158,70 @@ restart_begin(ucontext_t *context)
 	return sys_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* For a name a number that nothing is known of will do, too. */
-static bool
-is_any(long nr)
+struct unwind_registers
+restart_registers(const ucontext_t *context)
 {
-	return nr >= 0;
+	struct unwind_registers registers = arch_context_registers(context);
+
+	repeat_registers(&registers,
+			 (uintptr_t)context->uc_mcontext.gregs[REG_RCX]);
+	return registers;
 }
 
 long
 restart_interrupted(const ucontext_t *context)
 {
 	struct arch_call call = arch_context_call(context);
+	long nr;
 
-	if (call.result == -EINTR)
-		return call_number(call.ip, call.sp, is_any);
-	/* The kernel has set it back, as set_back() does. */
-	return call_is_at(call.ip) ? call.result : -1;
+	/* The kernel has set it back, as restart_again() does. */
+	if (call_is_at(call.ip))
+		return call.result;
+	nr = number_of(&call, is_any);
+	return has_ended_early(&call, nr) ? nr : -1;
+}
+
+static bool
+is_in(uintptr_t address, const stack_t *stack)
+{
+	return address - (uintptr_t)stack->ss_sp < stack->ss_size;
+}
+
+/*
+ * Memory that the interrupted code's stack can begin below, when it goes on.
+ * In the signal's frame that is what rt_sigreturn does not read; where the
+ * frame lies on another stack, what is free below the interrupted one.
+ */
+static uintptr_t
+free_memory(const ucontext_t *context, const siginfo_t *info, uintptr_t sp)
+{
+	const stack_t *other = &context->uc_stack;
+
+	_Static_assert(sizeof(*info) >= REPEAT_BLOCK_BYTES, "the room there");
+	if ((other->ss_flags & SS_DISABLE) != 0 || is_in(sp, other) ||
+	    !is_in((uintptr_t)info, other))
+		return (uintptr_t)info;
+	return arch_below_red_zone(sp, REPEAT_BLOCK_BYTES);
 }
 
 bool
-restart_call(ucontext_t *context, uint64_t begin_ns)
+restart_call(ucontext_t *context, siginfo_t *info, uint64_t begin_ns)
 {
 	struct arch_call call = arch_context_call(context);
 	long nr;
 
-	if (call.result != -EINTR)
+	/* Few system calls under a filter, which may end the program. */
+	if (call.result != -EINTR && !(call.result > 0 && repeat_is_allowed()))
 		return false;
-	nr = call_number(call.ip, call.sp, is_known);
-	if (nr < 0)
+	nr = number_of(&call, is_known);
+	if (nr < 0 || !has_ended_early(&call, nr))
 		return false;
-	if (restart_is_remembered(nr, call.arguments))
+	if (call.result == -EINTR && restart_is_remembered(nr, call.arguments))
 		resume_call(context); /* returns if it cannot be done */
-	return set_back(context, &call, nr, begin_ns);
+	if (has_pending_signal(context) ||
+	    (call.result == -EINTR && !set_time(&call, nr, begin_ns)) ||
+	    !restart_again(&call, nr, free_memory(context, info, call.sp)))
+		return false;
+	arch_context_set_call(context, &call);
+	return true;
 }

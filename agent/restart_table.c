@@ -9,6 +9,7 @@
 
 #include <linux/futex.h>
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -26,6 +27,8 @@
 enum form {
 	FORM_ALWAYS,   /* no time-out */
 	FORM_SOCKET,   /* that of a socket, which is no argument */
+	FORM_RECEIVE,  /* the same; argument `timeout`: flags */
+	FORM_TRANSFER, /* the same; may have done a part */
 	FORM_NEGATIVE, /* argument `timeout`: milliseconds, negative: none */
 	FORM_POINTER,  /* argument `timeout`: a pointer, NULL: none */
 	FORM_WRITTEN,  /* the same; what remains is written there */
@@ -65,20 +68,27 @@ static const struct call calls[] = {
 	/*
 	 * Of a socket with SO_RCVTIMEO or SO_SNDTIMEO (the kernel restarts
 	 * the others). The time-out begins anew.
+	 *
+	 * Of any pipe or socket those that have transferred a part return that,
+	 * stopped or signalled.
 	 */
 	{ SYS_read, FORM_SOCKET, 0, true },
 	{ SYS_readv, FORM_SOCKET, 0, true },
-	{ SYS_write, FORM_SOCKET, 0, true },
-	{ SYS_writev, FORM_SOCKET, 0, true },
+	{ SYS_write, FORM_TRANSFER, 0, true },
+	{ SYS_writev, FORM_TRANSFER, 0, true },
 	{ SYS_accept, FORM_SOCKET, 0, true },
 	{ SYS_accept4, FORM_SOCKET, 0, true },
 	{ SYS_connect, FORM_SOCKET, 0, true },
-	{ SYS_recvfrom, FORM_SOCKET, 0, true },
-	{ SYS_recvmsg, FORM_SOCKET, 0, true },
-	{ SYS_sendto, FORM_SOCKET, 0, true },
-	{ SYS_sendmsg, FORM_SOCKET, 0, true },
-	{ SYS_recvmmsg, FORM_SOCKET, 0, true },
-	{ SYS_sendmmsg, FORM_SOCKET, 0, true },
+	{ SYS_recvfrom, FORM_RECEIVE, 3, true },
+	{ SYS_recvmsg, FORM_RECEIVE, 2, true },
+	{ SYS_sendto, FORM_TRANSFER, 0, true },
+	{ SYS_sendmsg, FORM_TRANSFER, 0, true },
+	{ SYS_recvmmsg, FORM_TRANSFER, 0, true },
+	{ SYS_sendmmsg, FORM_TRANSFER, 0, true },
+	{ SYS_sendfile, FORM_TRANSFER, 0, true },
+	{ SYS_splice, FORM_TRANSFER, 0, true },
+	{ SYS_tee, FORM_TRANSFER, 0, true },
+	{ SYS_vmsplice, FORM_TRANSFER, 0, true },
 };
 
 static const struct call *
@@ -144,6 +154,12 @@ restart_how(long nr, const uint64_t *arguments)
 		break;
 	case FORM_SOCKET:
 		return RESTART_ANEW;
+	case FORM_RECEIVE:
+		return (arguments[call->timeout] & MSG_WAITALL) != 0
+			       ? RESTART_PART
+			       : RESTART_ANEW;
+	case FORM_TRANSFER:
+		return RESTART_PART;
 	case FORM_NEGATIVE:
 		endless = (int)arguments[call->timeout] < 0;
 		break;

@@ -13,6 +13,7 @@ enum restart {
 	RESTART_UNKNOWN,   /* not in the table: leave it to the kernel */
 	RESTART_AS_IS,	   /* the same call again */
 	RESTART_ANEW,	   /* the same; its time-out, if any, begins anew */
+	RESTART_PART,	   /* the same, if it has not done a part yet */
 	RESTART_LESS,	   /* the same; what remains of its time was written */
 	RESTART_REMAINING, /* a sleep whose remaining time was written */
 	RESTART_NEVER,	   /* a time-out of unknown remainder */

@@ -111,9 +111,8 @@ resume_call(const ucontext_t *context)
 	 * In the signal's frame, over the vector registers, which are loaded
 	 * before; but with an alternate stack, where that has room anyhow.
 	 */
-	block = (void *)(((uintptr_t)regs[REG_RSP] - ARCH_RED_ZONE_BYTES -
-			  sizeof(*block)) &
-			 ~(uintptr_t)15);
+	block = (void *)arch_below_red_zone((uintptr_t)regs[REG_RSP],
+					    sizeof(*block));
 	if (!sys_overwrite((uintptr_t)block) ||
 	    !sys_overwrite((uintptr_t)&block->mask))
 		return;

@@ -189,10 +189,11 @@ bool threads_read_call_site(struct threads *threads,
 			    struct thread_record *record);
 
 /*
- * True if the call, one that restart_how() would make begin anew, is of a
- * socket with a time-out. False if that cannot be found out. [dump]
+ * True if a thread that is blocked in the call would notice a handler of ours:
+ * it would end early, begin its time-out anew, or return the part that it has
+ * transferred. False if that cannot be found out. [dump]
  */
-bool threads_socket_times_out(int pid, const struct thread_call *call);
+bool threads_would_notice(int pid, const struct thread_call *call);
 
 /* Reads the stacks of all records that have none yet, by file and by ptrace,
  * for as long as that. Only in a process of its own. [dump] */

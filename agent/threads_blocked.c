@@ -13,6 +13,7 @@
 
 #include "counters.h"
 #include "frame.h"
+#include "repeat.h"
 #include "restart.h"
 #include "threads.h"
 
@@ -51,19 +52,6 @@ switches(const struct threads *threads, int tid)
 	       number_after(status, "\nnonvoluntary_ctxt_switches:");
 }
 
-/* True if the call would end or begin anew if its thread were stopped. */
-static bool
-would_notice(int pid, const struct thread_call *call)
-{
-	enum restart how;
-
-	if (!restart_notices_stop(call->nr))
-		return false;
-	how = restart_how(call->nr, call->arguments);
-	return how == RESTART_NEVER ||
-	       (how == RESTART_ANEW && threads_socket_times_out(pid, call));
-}
-
 static bool
 better_not_stopped(const struct threads *threads,
 		   const struct thread_record *record)
@@ -71,7 +59,8 @@ better_not_stopped(const struct threads *threads,
 	const struct thread_call *call = &record->call;
 
 	return call->known && (strcmp(record->state, "disk-sleep") == 0 ||
-			       would_notice(threads->pid, call));
+			       (restart_notices_stop(call->nr) &&
+				threads_would_notice(threads->pid, call)));
 }
 
 /* True if the thread has not run since before, when it was at this call. */
@@ -106,6 +95,7 @@ read_unstopped(struct threads *threads, struct thread_record *record,
 			return false;
 		registers.ip = record->call.ip;
 		registers.sp = record->call.sp;
+		repeat_registers(&registers, 0);
 		count = threads_walk_into(threads, frames, &registers, 0);
 		certain =
 			before != 0 && is_where_it_was(threads, record, before);

@@ -17,7 +17,6 @@
 #include <signal.h>
 #include <string.h>
 
-#include "arch/x86_64_context.h"
 #include "atomics.h"
 #include "compiler.h"
 #include "counters.h"
@@ -55,7 +54,7 @@ fill(struct slot *slot, const ucontext_t *context)
 {
 	struct span own = { 0, 0 };
 	struct unwind_request request = {
-		.registers = arch_context_registers(context),
+		.registers = restart_registers(context),
 		.method = asked.method,
 		.thread_pointer = arch_thread_pointer(),
 		.own = &own,
@@ -90,7 +89,7 @@ answer(int signal, siginfo_t *info, void *context)
 	 * slots lies before it. */
 	(void)atomic_add_acq_rel(&asked.entered, -1U);
 	/* Last, because it may not return. */
-	(void)restart_call(context, begin_ns);
+	(void)restart_call(context, info, begin_ns);
 }
 
 /* A real-time signal that the host does not use, or 0. */
@@ -120,16 +119,6 @@ is_held(const struct thread_record *record)
 	return false;
 }
 
-/* True if the call would end or begin anew after our handler. */
-static bool
-would_notice(int pid, const struct thread_call *call)
-{
-	enum restart how = restart_how(call->nr, call->arguments);
-
-	return how == RESTART_NEVER ||
-	       (how == RESTART_ANEW && threads_socket_times_out(pid, call));
-}
-
 /* Looks once more, just before a signal is sent: all was described before any
  * thread was asked, and it may be in another call by now. */
 static void
@@ -157,7 +146,7 @@ is_to_be_asked(struct threads *threads, struct thread_record *record, int nr)
 	if (!is_held(record) &&
 	    threads_read_signals(threads->pid, record->tid, &signals) &&
 	    (signals.blocked >> (nr - 1) & 1) == 0 &&
-	    !(call->known && would_notice(threads->pid, call)))
+	    !(call->known && threads_would_notice(threads->pid, call)))
 		return true;
 	if (threads_read_call_site(threads, record))
 		record->how = THREAD_BY_FILE;

@@ -25,7 +25,6 @@
 #include <stdbool.h>
 #include <sys/prctl.h>
 
-#include "arch/x86_64_context.h"
 #include "atomics.h"
 #include "compiler.h"
 #include "config.h"
@@ -385,7 +384,6 @@ on_signal(int signal, siginfo_t *info, void *context)
 {
 	uint64_t begin_ns;
 
-	(void)info;
 	if (!is_own_process())
 		return;
 	if (!trigger.installed) {
@@ -398,7 +396,7 @@ on_signal(int signal, siginfo_t *info, void *context)
 	} else if (requests_take(&trigger.requests, dump_child_alive)) {
 		const struct dump_origin origin = {
 			.tid = sys_gettid(),
-			.registers = arch_context_registers(context),
+			.registers = restart_registers(context),
 			.thread_pointer = arch_thread_pointer(),
 			.call = threads_interrupted_call(context),
 		};
@@ -408,7 +406,7 @@ on_signal(int signal, siginfo_t *info, void *context)
 		counter_add(COUNTER_dumps_merged);
 	}
 	/* Last, because it may not return. */
-	(void)restart_call(context, begin_ns);
+	(void)restart_call(context, info, begin_ns);
 }
 
 static bool

@@ -13,7 +13,8 @@
 
 enum harm {
 	HARM_NONE,
-	HARM_LATE,  /* a time-out that a socket may have begins anew */
+	HARM_LATE,  /* a time-out that a socket may have begins anew, or a part
+		     * of a transfer is returned */
 	HARM_EARLY, /* a time-out ends early */
 	HARM_DEAF,  /* it takes no such signal */
 };
@@ -27,6 +28,7 @@ harm_of(long nr, const uint64_t *arguments)
 	case RESTART_NEVER:
 		return HARM_EARLY;
 	case RESTART_ANEW:
+	case RESTART_PART:
 		return HARM_LATE;
 	default:
 		return HARM_NONE;

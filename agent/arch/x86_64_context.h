@@ -21,6 +21,8 @@ struct arch_call {
 };
 
 #define ARCH_SYSCALL_BYTES 2
+/* Below the stack pointer the ABI lets a function use so much. */
+#define ARCH_RED_ZONE_BYTES 128
 
 static inline struct unwind_registers
 arch_context_registers(const ucontext_t *context)
@@ -74,30 +76,63 @@ arch_context_call(const ucontext_t *context)
 	};
 }
 
-/* Sets argument number index (0 to 5) of the call that will run again. */
 static inline void
-arch_context_set_argument(ucontext_t *context, unsigned index, uint64_t value)
+arch_context_set_call(ucontext_t *context, const struct arch_call *call)
 {
-	static const int registers[] = { REG_RDI, REG_RSI, REG_RDX,
-					 REG_R10, REG_R8,  REG_R9 };
+	greg_t *regs = context->uc_mcontext.gregs;
 
-	context->uc_mcontext.gregs[registers[index]] = (greg_t)value;
+	regs[REG_RIP] = (greg_t)call->ip;
+	regs[REG_RSP] = (greg_t)call->sp;
+	regs[REG_RAX] = call->result;
+	regs[REG_RDI] = (greg_t)call->arguments[0];
+	regs[REG_RSI] = (greg_t)call->arguments[1];
+	regs[REG_RDX] = (greg_t)call->arguments[2];
+	regs[REG_R10] = (greg_t)call->arguments[3];
+	regs[REG_R8] = (greg_t)call->arguments[4];
+	regs[REG_R9] = (greg_t)call->arguments[5];
 }
 
-/* Lets the context go on by making system call nr, with its arguments. */
-static inline void
-arch_context_rerun(ucontext_t *context, long nr)
+/* The same of a stopped thread. */
+static inline struct arch_call
+arch_ptrace_call(const struct user_regs_struct *regs)
 {
-	context->uc_mcontext.gregs[REG_RIP] -= ARCH_SYSCALL_BYTES;
-	context->uc_mcontext.gregs[REG_RAX] = nr;
+	return (struct arch_call){
+		.ip = regs->rip,
+		.sp = regs->rsp,
+		.result = (long)regs->rax,
+		.arguments = { regs->rdi, regs->rsi, regs->rdx, regs->r10,
+			       regs->r8, regs->r9 },
+	};
 }
 
-/* The same for a stopped thread, whose call's number the kernel knows. */
 static inline void
-arch_ptrace_rerun(struct user_regs_struct *regs)
+arch_ptrace_set_call(struct user_regs_struct *regs,
+		     const struct arch_call *call)
 {
-	regs->rip -= ARCH_SYSCALL_BYTES;
-	regs->rax = regs->orig_rax;
+	regs->rip = call->ip;
+	regs->rsp = call->sp;
+	regs->rax = (unsigned long)call->result;
+	regs->rdi = call->arguments[0];
+	regs->rsi = call->arguments[1];
+	regs->rdx = call->arguments[2];
+	regs->r10 = call->arguments[3];
+	regs->r8 = call->arguments[4];
+	regs->r9 = call->arguments[5];
+}
+
+/* Free memory of so many bytes below a stack pointer. */
+static inline uintptr_t
+arch_below_red_zone(uintptr_t sp, size_t size_bytes)
+{
+	return (sp - ARCH_RED_ZONE_BYTES - size_bytes) & ~(uintptr_t)15;
+}
+
+/* Lets the thread go on by making system call nr, with its arguments. */
+static inline void
+arch_call_rerun(struct arch_call *call, long nr)
+{
+	call->ip -= ARCH_SYSCALL_BYTES;
+	call->result = nr;
 }
 
 #endif

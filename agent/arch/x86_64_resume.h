@@ -9,7 +9,8 @@
  *	arch_resume_begin  rsp is the block's address: the signal mask, then all
  *	                   registers are loaded from it
  *	arch_resume_jump   all registers are the interrupted code's; rcx is
- *where it goes on, as the system call will overwrite rcx
+ *	                   where it goes on, as the system call will overwrite
+ *	                   it
  *
  * From the second line on signals may come, and find the block above rsp. No
  * data. Included by resume.c only: it defines functions.
@@ -30,9 +31,6 @@ struct arch_resume_block {
 	greg_t registers[NGREG]; /* as in the context, by REG_* */
 	uint64_t mask;
 };
-
-/* Below the stack pointer the ABI lets a function use so much. */
-#define ARCH_RED_ZONE_BYTES 128
 
 /* The asm below has these as numbers. */
 _Static_assert(NGREG == 23 && REG_R8 == 0 && REG_RDI == 8 && REG_RSP == 15 &&

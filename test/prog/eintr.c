@@ -9,6 +9,7 @@
  */
 #include "blocking_calls.h"
 #include "blocking_files.h"
+#include "blocking_transfers.h"
 #include "blocking_waits.h"
 
 #define SIGNAL_EVERY_MS 20
@@ -92,6 +93,14 @@ static const struct call {
 	{ "connect times out", call_connect_times_out, NULL, 0 },
 	{ "pipe read", call_read, wake_pipe, 0 },
 	{ "pipe write", call_write, empty_pipe, 0 },
+	{ "pipe write, large", call_large_pipe_write, wake_reader, 0 },
+	{ "writev, large", call_large_writev, wake_reader, 0 },
+	{ "write, large", call_large_write, wake_reader, 0 },
+	{ "send, large", call_large_send, wake_reader, 0 },
+	{ "sendmsg, large", call_large_sendmsg, wake_reader, 0 },
+	{ "sendfile, large", call_large_sendfile, wake_reader, 0 },
+	{ "recv of all", call_recv_all, wake_writer, 0 },
+	{ "recvmsg of all", call_recvmsg_all, wake_writer, 0 },
 	{ "eventfd", call_eventfd, wake_eventfd, 0 },
 	{ "timerfd", call_timerfd, NULL, 0 },
 	{ "waitpid", call_waitpid, NULL, 0 },

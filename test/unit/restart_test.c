@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* restart_test.c - which interrupted calls are made again, and how. */
-/* LINK: restart restart_table call_number resume sys */
+/* LINK: restart restart_table call_number transfer descriptor repeat resume log config sys */
 #include "restart.h"
 
 #include <errno.h>
@@ -58,6 +58,15 @@ interrupted(const struct code *code)
 	return context;
 }
 
+/* The handler's end. */
+static bool
+ended(ucontext_t *context)
+{
+	siginfo_t info;
+
+	return restart_call(context, &info, restart_begin(context));
+}
+
 static void
 assert_rerun(const ucontext_t *context, const struct code *code, long nr)
 {
@@ -74,7 +83,7 @@ an_endless_call_is_made_again(void **state)
 
 	(void)state;
 	context.uc_mcontext.gregs[REG_RDX] = -1;
-	assert_true(restart_call(&context, restart_begin(&context)));
+	assert_true(ended(&context));
 	assert_rerun(&context, &code, SYS_poll);
 	assert_int_equal(context.uc_mcontext.gregs[REG_RDX], -1);
 }
@@ -87,7 +96,7 @@ a_finite_call_keeps_its_result(void **state)
 
 	(void)state;
 	context.uc_mcontext.gregs[REG_RDX] = 100;
-	assert_false(restart_call(&context, restart_begin(&context)));
+	assert_false(ended(&context));
 	assert_int_equal(context.uc_mcontext.gregs[REG_RAX], -EINTR);
 	assert_ptr_equal(context.uc_mcontext.gregs[REG_RIP],
 			 code.bytes + code.length);
@@ -101,9 +110,9 @@ a_call_that_ended_otherwise_is_left_alone(void **state)
 
 	(void)state;
 	context.uc_mcontext.gregs[REG_RAX] = -EAGAIN;
-	assert_false(restart_call(&context, restart_begin(&context)));
+	assert_false(ended(&context));
 	context.uc_mcontext.gregs[REG_RAX] = 0;
-	assert_false(restart_call(&context, restart_begin(&context)));
+	assert_false(ended(&context));
 }
 
 static void
@@ -116,7 +125,7 @@ minus_four_in_plain_code_is_left_alone(void **state)
 	emit_number(&code, SYS_pause);
 	emit(&code, "\x90\x90", 2); /* no system call before us */
 	context = interrupted(&code);
-	assert_false(restart_call(&context, restart_begin(&context)));
+	assert_false(ended(&context));
 }
 
 static void
@@ -131,7 +140,7 @@ an_instruction_may_stand_between(void **state)
 	emit(&code, "\x0f\x05", 2);
 	context = interrupted(&code);
 	context.uc_mcontext.gregs[REG_R10] = -1;
-	assert_true(restart_call(&context, restart_begin(&context)));
+	assert_true(ended(&context));
 	assert_rerun(&context, &code, SYS_epoll_pwait);
 }
 
@@ -146,7 +155,7 @@ a_number_that_is_not_in_the_code_is_not_guessed(void **state)
 	emit(&code, "\x0f\x05", 2);
 	context = interrupted(&code);
 	context.uc_mcontext.gregs[REG_RDX] = -1;
-	assert_false(restart_call(&context, restart_begin(&context)));
+	assert_false(ended(&context));
 }
 
 static void
@@ -158,7 +167,7 @@ code_that_cannot_be_read_is_not(void **state)
 	memset(&context, 0, sizeof(context));
 	context.uc_mcontext.gregs[REG_RAX] = -EINTR;
 	context.uc_mcontext.gregs[REG_RIP] = 2;
-	assert_false(restart_call(&context, restart_begin(&context)));
+	assert_false(ended(&context));
 }
 
 static void
@@ -171,17 +180,17 @@ a_sleep_goes_on_with_what_remains(void **state)
 	(void)state;
 	context.uc_mcontext.gregs[REG_RDX] = (greg_t)(uintptr_t)&request;
 	context.uc_mcontext.gregs[REG_R10] = (greg_t)(uintptr_t)&remaining;
-	assert_true(restart_call(&context, restart_begin(&context)));
+	assert_true(ended(&context));
 	assert_rerun(&context, &code, SYS_clock_nanosleep);
 	assert_ptr_equal(context.uc_mcontext.gregs[REG_RDX], &remaining);
 	assert_int_equal(request.tv_sec, 9);
 	/* Nobody knows what remains: */
 	context = interrupted(&code);
 	context.uc_mcontext.gregs[REG_RDX] = (greg_t)(uintptr_t)&request;
-	assert_false(restart_call(&context, restart_begin(&context)));
+	assert_false(ended(&context));
 	/* It is known, as a point in time: */
 	context.uc_mcontext.gregs[REG_RSI] = TIMER_ABSTIME;
-	assert_true(restart_call(&context, restart_begin(&context)));
+	assert_true(ended(&context));
 	assert_ptr_equal(context.uc_mcontext.gregs[REG_RDX], &request);
 }
 
@@ -199,10 +208,10 @@ a_pending_signal_wants_the_result(void **state)
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, &before);
 	raise(SIGUSR1);
-	assert_false(restart_call(&context, restart_begin(&context)));
+	assert_false(ended(&context));
 	/* Unless the interrupted code blocks it. */
 	sigaddset(&context.uc_sigmask, SIGUSR1);
-	assert_true(restart_call(&context, restart_begin(&context)));
+	assert_true(ended(&context));
 	sigwait(&set, &nr);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
@@ -306,23 +315,24 @@ what_remains_becomes_less(void **state)
 	struct code code = code_of(SYS_ppoll);
 	ucontext_t context = interrupted(&code);
 	struct timespec remaining = { 100, 500 };
+	siginfo_t info;
 	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
 	(void)state;
 	context.uc_mcontext.gregs[REG_RDX] = (greg_t)(uintptr_t)&remaining;
-	assert_true(restart_call(&context, now_ns - 20000000000));
+	assert_true(restart_call(&context, &info, now_ns - 20000000000));
 	assert_rerun(&context, &code, SYS_ppoll);
 	assert_true(remaining.tv_sec >= 40 && remaining.tv_sec < 80);
 	assert_true(remaining.tv_nsec >= 0 && remaining.tv_nsec < 1000000000);
 	context = interrupted(&code);
 	context.uc_mcontext.gregs[REG_RDX] = (greg_t)(uintptr_t)&remaining;
-	assert_true(restart_call(&context, now_ns - 200000000000));
+	assert_true(restart_call(&context, &info, now_ns - 200000000000));
 	assert_int_equal(remaining.tv_sec, 0);
 	assert_int_equal(remaining.tv_nsec, 0);
 	/* Where nothing can be written, nothing was. */
 	context = interrupted(&code);
 	context.uc_mcontext.gregs[REG_RDX] = 64;
-	assert_false(restart_call(&context, now_ns));
+	assert_false(restart_call(&context, &info, now_ns));
 }
 
 int
