@@ -50,8 +50,8 @@ read_code(unsigned char *code, uintptr_t end, unsigned size_bytes)
 	return true;
 }
 
-static bool
-is_call_before(uintptr_t ip)
+bool
+call_ends_at(uintptr_t ip)
 {
 	static const unsigned char syscall[SYSCALL_BYTES] = { 0x0f, 0x05 };
 	unsigned char code[SYSCALL_BYTES];
@@ -63,7 +63,7 @@ is_call_before(uintptr_t ip)
 bool
 call_is_at(uintptr_t ip)
 {
-	return is_call_before(ip + SYSCALL_BYTES);
+	return call_ends_at(ip + SYSCALL_BYTES);
 }
 
 static long
@@ -114,7 +114,7 @@ call_number(uintptr_t ip, uintptr_t sp, bool (*is_known)(long nr))
 {
 	unsigned char code[sizeof(general)];
 
-	if (!is_call_before(ip) || !read_code(code, ip, WRAPPER_BYTES))
+	if (!call_ends_at(ip) || !read_code(code, ip, WRAPPER_BYTES))
 		return -1;
 	if (memcmp(code, general + sizeof(general) - WRAPPER_BYTES,
 		   WRAPPER_BYTES) != 0)

@@ -20,6 +20,9 @@
  */
 long call_number(uintptr_t ip, uintptr_t sp, bool (*is_known)(long nr));
 
+/* True if a system call instruction stands before ip. [any] */
+bool call_ends_at(uintptr_t ip);
+
 /* True if a system call instruction is what runs next at ip. [any] */
 bool call_is_at(uintptr_t ip);
 

@@ -22,8 +22,15 @@
 /* "/proc/4194304/fd/2147483647" */
 #define PATH_BYTES 64
 
-/* Device numbers, Documentation/admin-guide/devices.txt of Linux. */
-enum { MAJOR_MEMORY = 1, MAJOR_TTY = 4, MAJOR_PTS = 136, MAJOR_PTS_END = 144 };
+/* Documentation/admin-guide/devices.txt of Linux. */
+#define MAJOR_MEMORY 1
+
+/* These calls are too new for many a filter, which might end us. */
+static bool
+is_filtered(void)
+{
+	return sys_call5(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
+}
 
 /* What it is open for, from what is known without a look at the medium. */
 static bool
@@ -51,10 +58,8 @@ read_copied(int pid, int fd, int option, void *value, socklen_t size_bytes)
 	bool found = false;
 	long process, copy;
 
-	/* These calls are too new for many a filter, which might end us. The
-	 * end of a copy of another kind of file might do more. */
-	if (sys_call5(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) != 0 ||
-	    !read_type(pid, fd, &type) || !S_ISSOCK(type.stx_mode))
+	/* The end of a copy of another kind of file might do more. */
+	if (!read_type(pid, fd, &type) || !S_ISSOCK(type.stx_mode))
 		return false;
 	process = sys_call2(SYS_pidfd_open, pid, 0);
 	if (sys_failed(process))
@@ -71,28 +76,20 @@ read_copied(int pid, int fd, int option, void *value, socklen_t size_bytes)
 static bool
 read_option(int pid, int fd, int option, void *value, socklen_t size_bytes)
 {
-	return pid == sys_getpid()
-		       ? read_own(fd, option, value, size_bytes)
-		       : read_copied(pid, fd, option, value, size_bytes);
+	if (pid == sys_getpid())
+		return read_own(fd, option, value, size_bytes);
+	return !is_filtered() &&
+	       read_copied(pid, fd, option, value, size_bytes);
 }
 
 bool
 descriptor_is_stream(int pid, int fd)
 {
-	struct statx type;
-	int socket_type = 0;
+	int type = 0;
 
-	if (!read_type(pid, fd, &type))
-		return false;
-	if (S_ISSOCK(type.stx_mode))
-		return read_option(pid, fd, SO_TYPE, &socket_type,
-				   sizeof(socket_type)) &&
-		       socket_type == SOCK_STREAM;
-	return S_ISFIFO(type.stx_mode) ||
-	       (S_ISCHR(type.stx_mode) &&
-		(type.stx_rdev_major == MAJOR_TTY ||
-		 (type.stx_rdev_major >= MAJOR_PTS &&
-		  type.stx_rdev_major < MAJOR_PTS_END)));
+	return !is_filtered() &&
+	       read_option(pid, fd, SO_TYPE, &type, sizeof(type)) &&
+	       type == SOCK_STREAM;
 }
 
 bool
@@ -100,8 +97,8 @@ descriptor_is_source(int pid, int fd)
 {
 	struct statx type;
 
-	return read_type(pid, fd, &type) && S_ISCHR(type.stx_mode) &&
-	       type.stx_rdev_major == MAJOR_MEMORY;
+	return !is_filtered() && read_type(pid, fd, &type) &&
+	       S_ISCHR(type.stx_mode) && type.stx_rdev_major == MAJOR_MEMORY;
 }
 
 bool

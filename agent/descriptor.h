@@ -11,12 +11,13 @@
 
 #include <stdbool.h>
 
-/* True of a pipe, a socket of SOCK_STREAM and a terminal. False, too, if that
- * cannot be found out. [any] */
+/* True of a socket of SOCK_STREAM. False, too, if that cannot be found out, or
+ * there is a seccomp filter. [any] */
 bool descriptor_is_stream(int pid, int fd);
 
 /* True of a device that always has more to read: /dev/zero, /dev/urandom and
- * the like. False, too, if that cannot be found out. [any] */
+ * the like. False, too, if that cannot be found out, or there is a filter.
+ * [any] */
 bool descriptor_is_source(int pid, int fd);
 
 /* True of a socket that has that time-out, SO_RCVTIMEO or SO_SNDTIMEO. False,

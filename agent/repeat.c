@@ -2,8 +2,6 @@
 /* repeat.c - the block, and a thread found in our code; see repeat.h. */
 #include "repeat.h"
 
-#include <sys/prctl.h>
-
 #include "arch/x86_64_repeat.h"
 #include "sys.h"
 #include "transfer.h"
@@ -18,18 +16,12 @@ has_block(uintptr_t ip)
 	return ip >= (uintptr_t)arch_repeat && ip < (uintptr_t)arch_repeat_jump;
 }
 
-bool
-repeat_is_allowed(void)
-{
-	return sys_call5(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) == 0;
-}
-
 /* As it is when the host makes the call. */
 static bool
 make_block(struct arch_repeat_block *block, const struct arch_call *call,
 	   long nr)
 {
-	if (!repeat_is_allowed() || !sys_overwrite((uintptr_t)block) ||
+	if (!sys_overwrite((uintptr_t)block) ||
 	    !sys_overwrite((uintptr_t)&block->arguments[4]))
 		return false;
 	*block = (struct arch_repeat_block){
@@ -57,6 +49,8 @@ repeat_call(struct arch_call *call, long nr, uintptr_t block_address)
 	}
 	call->ip = (uintptr_t)arch_repeat;
 	call->sp = address;
+	/* A thread that is stopped again before it runs has no result yet. */
+	call->result = 0;
 	return true;
 }
 

@@ -29,16 +29,11 @@
 /* Bytes of the block. Its address is a multiple of 8. */
 #define REPEAT_BLOCK_BYTES 72
 
-/* False if there is a seccomp filter, which may look at where a call is made.
- * [any] */
-bool repeat_is_allowed(void);
-
 /*
  * Changes the call, which has returned -EINTR (connect) or a part of what it
- * was to transfer (transfer.h), so that its thread makes it again in our code. The block is
- * put at the address given, below which the thread's stack begins then. False
- * if nothing was changed: that memory cannot be written, or it is not allowed.
- * [any]
+ * was to transfer (transfer.h), so that its thread makes it again in our code.
+ * The block is put at the address given, below which the thread's stack begins
+ * then. False if that memory cannot be written, and nothing was changed. [any]
  */
 bool repeat_call(struct arch_call *call, long nr, uintptr_t block);
 

@@ -90,7 +90,9 @@ take_off(long nr, uint64_t address, uint64_t spent_ns)
 bool
 restart_is_part(int pid, const struct arch_call *call, long nr)
 {
-	return call->result > 0 && repeat_is_allowed() &&
+	/* One that is about to be made has its number where the result will
+	 * be. */
+	return call->result > 0 && call_ends_at(call->ip) &&
 	       transfer_is_part(pid, nr, call->arguments, call->result);
 }
 
@@ -196,12 +198,12 @@ static uintptr_t
 free_memory(const ucontext_t *context, const siginfo_t *info, uintptr_t sp)
 {
 	const stack_t *other = &context->uc_stack;
+	bool is_elsewhere = (other->ss_flags & SS_DISABLE) == 0 &&
+			    !is_in(sp, other) && is_in((uintptr_t)info, other);
 
 	_Static_assert(sizeof(*info) >= REPEAT_BLOCK_BYTES, "the room there");
-	if ((other->ss_flags & SS_DISABLE) != 0 || is_in(sp, other) ||
-	    !is_in((uintptr_t)info, other))
-		return (uintptr_t)info;
-	return arch_below_red_zone(sp, REPEAT_BLOCK_BYTES);
+	return is_elsewhere ? arch_below_red_zone(sp, REPEAT_BLOCK_BYTES)
+			    : (uintptr_t)info;
 }
 
 bool
@@ -210,8 +212,7 @@ restart_call(ucontext_t *context, siginfo_t *info, uint64_t begin_ns)
 	struct arch_call call = arch_context_call(context);
 	long nr;
 
-	/* Few system calls under a filter, which may end the program. */
-	if (call.result != -EINTR && !(call.result > 0 && repeat_is_allowed()))
+	if (call.result != -EINTR && !(call.result > 0 && info != NULL))
 		return false;
 	nr = number_of(&call, is_known);
 	if (nr < 0 || !has_ended_early(&call, nr))

@@ -59,7 +59,9 @@ long restart_interrupted(const ucontext_t *context);
 /*
  * To be called last in a signal handler, with what it was given: if the context
  * shows a call that ended for our signal's sake, lets it be made again, or go
- * on, in which case this does not return. Whether it did. [signal]
+ * on, in which case this does not return. Whether it did. Without info (NULL)
+ * only one that ended with EINTR, and as it is: that takes fewer system calls,
+ * where a filter may end the program for them. [signal]
  */
 bool restart_call(ucontext_t *context, siginfo_t *info, uint64_t begin_ns);
 

@@ -2,9 +2,10 @@
 /*
  * transfer.c - the calls, and what of a part is whose; see transfer.h.
  *
- * write() to a file is not among them, which no signal cuts short, and whose
- * rest might be beyond a limit that raises a signal. Nor is read() of what
- * returns as much as there is: its rest is not there yet.
+ * A call that has an end where there is no more, or no room, may be made again
+ * whatever it was cut short by. One that waits for all only of some files has
+ * to be asked what it is for: of others it returns as much as there is, and the
+ * rest is not there yet.
  */
 #include "transfer.h"
 
@@ -19,7 +20,7 @@
 #define BYTES_MAX UINT64_C(0x7ffff000)
 
 enum through {
-	THROUGH_ANY,	/* has an end where there is no more */
+	THROUGH_ANY,
 	THROUGH_STREAM, /* descriptor, argument 0 */
 	THROUGH_SOURCE, /* the same */
 };
@@ -35,8 +36,8 @@ struct transfer {
 };
 
 static const struct transfer transfers[] = {
-	{ SYS_write, 1, 2, THROUGH_STREAM },
-	{ SYS_sendto, 1, 2, THROUGH_STREAM },
+	{ SYS_write, 1, 2, THROUGH_ANY },
+	{ SYS_sendto, 1, 2, THROUGH_ANY },
 	{ SYS_recvfrom, 1, 2, THROUGH_STREAM },
 	{ SYS_read, 1, 2, THROUGH_SOURCE },
 	{ SYS_getrandom, 0, 1, THROUGH_ANY },

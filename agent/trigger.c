@@ -393,6 +393,7 @@ on_signal(int signal, siginfo_t *info, void *context)
 	begin_ns = restart_begin(context);
 	if (in_new_sandbox()) {
 		counter_add(COUNTER_dumps_refused_seccomp);
+		info = NULL;
 	} else if (requests_take(&trigger.requests, dump_child_alive)) {
 		const struct dump_origin origin = {
 			.tid = sys_gettid(),

@@ -26,7 +26,7 @@ struct arch_repeat_block {
 	uint64_t ip; /* after the host's system call instruction */
 	uint64_t sp;
 	uint64_t nr;
-	uint64_t done; /* bytes, before this call; 0: it is connect() */
+	uint64_t done;	       /* bytes, before this call; 0: it is connect() */
 	uint64_t arguments[5]; /* the host's; the last is never changed */
 };
 

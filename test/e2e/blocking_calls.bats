@@ -5,6 +5,7 @@
 # table.
 
 load helpers
+load cli
 
 # The dumps go to memory: creating a file on a busy disk takes seconds at times,
 # and the signalled thread waits for the first (docs/decisions/0002). What this
@@ -43,6 +44,12 @@ interrupted() {
 		sendmsg, large: 1, early
 		recvmsg of all: 1, early
 	EOF
+}
+
+# What a socket is, is not asked under a filter, which might end the program.
+interrupted_and_filtered() {
+	interrupted
+	echo "recv of all: 1, early"
 }
 
 # expected: what the calls return without us, with the exceptions on stdin.
@@ -89,8 +96,53 @@ make_all_calls() {
 # Others are sent a signal then, but not where that would end the call.
 @test "the same where ptrace is refused" {
 	make_all_calls "$PROG/refuse" ptrace
-	diff <(interrupted | expected) "$calls.self"
+	diff <(interrupted_and_filtered | expected) "$calls.self"
 	diff "$calls" "$calls.other"
+}
+
+# make_transfers MODE COMMAND...: large blocks all the time, dumps all the time.
+make_transfers() {
+	local mode=$1
+	shift
+	mkdir "$DUMPS/$mode"
+	HEAPAGENT_DIR=$DUMPS/$mode run timeout 60 "$@" \
+		env LD_PRELOAD="$AGENT" "$PROG/transfers" "$mode" 5
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == ok\ * ]]
+	[ "$(find "$DUMPS/$mode" -name '*.heap.pb.gz' | wc -l)" -ge 20 ]
+}
+
+@test "no transfer of another thread is cut short" {
+	make_transfers other
+}
+
+@test "no transfer of the signalled thread is cut short" {
+	make_transfers self
+}
+
+@test "no transfer is cut short where ptrace is refused" {
+	make_transfers other "$PROG/refuse" ptrace
+}
+
+# It goes on in code of ours after the first dump.
+@test "a thread that goes on with a call is seen in its own code" {
+	HEAPAGENT_DIR=$DUMPS run timeout 60 env LD_PRELOAD="$AGENT" \
+		"$PROG/in_call"
+	[ "$status" -eq 0 ]
+	[ "$output" = cancelled ]
+	for n in 1 2 3; do
+		"$HEAPAGENT" text "$DUMPS"/in_call.*.000$n.threads.pb.gz \
+			>"$BATS_TEST_TMPDIR/text"
+		sed -n '/"writer" \[write/,/^$/p' "$BATS_TEST_TMPDIR/text" \
+			>"$BATS_TEST_TMPDIR/writer"
+		cat "$BATS_TEST_TMPDIR/writer"
+		# What libc calls it is its own affair.
+		grep -v '^	' "$BATS_TEST_TMPDIR/writer" | sed '/write$/d' |
+			grep -xA 1 write_in_known_function |
+			grep -qx known_thread
+		! grep -q -e libheapagent -e arch_ "$BATS_TEST_TMPDIR/writer"
+	done
 }
 
 @test "a storm of signals ends no wait before its time" {

@@ -138,8 +138,8 @@ static long
 call_recv_all(void)
 {
 	send_first();
-	return transfer(reader, recv(reader, transferred, TRANSFER_BYTES,
-				     MSG_WAITALL));
+	return transfer(reader,
+			recv(reader, transferred, TRANSFER_BYTES, MSG_WAITALL));
 }
 
 static long

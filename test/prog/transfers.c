@@ -2,10 +2,10 @@
 /*
  * transfers.c - `transfers other|self SECONDS`: threads that write, read and
  * copy large blocks all the time, and one that connects to a listener that does
- * not answer, while dumps are asked for as fast as they come: by signals to another
- * thread, or to each of these in turn. "ok BLOCKS" if every call has returned
- * the whole of what it was asked for, in order, and every connect() that it
- * goes on; otherwise what differs.
+ * not answer, while dumps are asked for as fast as they come: by signals to
+ * another thread, or to each of these in turn. "ok BLOCKS" if every call has
+ * returned the whole of what it was asked for, in order, and every connect()
+ * that it goes on; otherwise what differs.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -37,10 +37,10 @@ static atomic_int differs;
 /* One way to transfer a block, and the two ends of a stream. */
 struct way {
 	const char *name;
-	bool is_pipe;
-	bool is_same; /* each block is: the file's pages are sent themselves */
 	long (*write)(int fd, const char *block);
 	long (*read)(int fd, char *block);
+	bool is_pipe;
+	bool is_same; /* each block is: the file's pages are sent themselves */
 	int ends[2];
 	pthread_t writer, reader;
 };
@@ -97,11 +97,9 @@ at_once(int fd, char *block)
 }
 
 static struct way ways[] = {
-	{ .name = "write to a pipe", .is_pipe = true, .write = by_write,
-	  .read = in_parts },
-	{ .name = "send and recv", .write = by_send, .read = at_once },
-	{ .name = "sendfile", .is_same = true, .write = by_sendfile,
-	  .read = in_parts },
+	{ "write to a pipe", by_write, in_parts, .is_pipe = true },
+	{ "send and recv", by_send, at_once, .is_pipe = false },
+	{ "sendfile", by_sendfile, in_parts, .is_same = true },
 };
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
 

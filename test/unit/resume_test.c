@@ -10,23 +10,21 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "interrupt.h"
 #include "sys.h"
 
 #define WAIT_MS 150
-#define FIRST_MS 30
+/* So often a signal comes. */
+#define EVERY_MS 2
 
 extern const char arch_resume_begin[], arch_resume_jump[];
 
@@ -98,46 +96,6 @@ prepare(void **state)
 	return 0;
 }
 
-/* Signals that come to the main thread while it waits. */
-struct plan {
-	pthread_t thread, target;
-	int count;
-	int nr;
-	int last; /* a signal that comes after those; 0: none */
-	atomic_bool stop;
-};
-
-static void *
-send(void *argument)
-{
-	struct plan *plan = argument;
-
-	sys_sleep_ns(FIRST_MS * UINT64_C(1000000));
-	for (int i = 0; i < plan->count && !plan->stop; i++) {
-		pthread_kill(plan->target, plan->nr);
-		if (plan->count < 100)
-			sys_sleep_ns(2000000);
-	}
-	if (plan->last != 0)
-		pthread_kill(plan->target, plan->last);
-	return NULL;
-}
-
-static void
-begin(struct plan *plan)
-{
-	plan->target = pthread_self();
-	plan->stop = false;
-	pthread_create(&plan->thread, NULL, send, plan);
-}
-
-static void
-end(struct plan *plan)
-{
-	plan->stop = true;
-	pthread_join(plan->thread, NULL);
-}
-
 static void
 assert_waited(int64_t start_ms)
 {
@@ -148,7 +106,7 @@ assert_waited(int64_t start_ms)
 static void
 poll_ends_at_its_time(void **state)
 {
-	struct plan plan = { .count = 10, .nr = SIGUSR1 };
+	struct plan plan = { .count = 10, .every_ms = EVERY_MS };
 	int64_t start_ms = now_ms();
 
 	(void)state;
@@ -162,7 +120,9 @@ poll_ends_at_its_time(void **state)
 static void
 an_endless_poll_goes_on(void **state)
 {
-	struct plan plan = { .count = 5, .nr = SIGUSR1, .last = SIGUSR2 };
+	struct plan plan = { .count = 5,
+			     .every_ms = EVERY_MS,
+			     .last = SIGUSR2 };
 
 	(void)state;
 	begin(&plan);
@@ -178,7 +138,7 @@ sleeps_end_at_their_time(void **state)
 {
 	const struct timespec ts = { 0, WAIT_MS * 1000000 };
 	struct timespec rest = { 7, 7 };
-	struct plan plan = { .count = 10, .nr = SIGUSR1 };
+	struct plan plan = { .count = 10, .every_ms = EVERY_MS };
 	int64_t start_ms = now_ms();
 
 	(void)state;
@@ -198,7 +158,7 @@ static void
 a_futex_ends_at_its_time(void **state)
 {
 	const struct timespec ts = { 0, WAIT_MS * 1000000 };
-	struct plan plan = { .count = 10, .nr = SIGUSR1 };
+	struct plan plan = { .count = 10, .every_ms = EVERY_MS };
 	int64_t start_ms = now_ms();
 	uint32_t word = 0;
 
@@ -214,7 +174,9 @@ a_futex_ends_at_its_time(void **state)
 static void
 the_hosts_own_signal_ends_the_call(void **state)
 {
-	struct plan plan = { .count = 10, .nr = SIGUSR1, .last = SIGUSR2 };
+	struct plan plan = { .count = 10,
+			     .every_ms = EVERY_MS,
+			     .last = SIGUSR2 };
 	int64_t start_ms = now_ms();
 
 	(void)state;
@@ -230,7 +192,7 @@ the_hosts_own_signal_ends_the_call(void **state)
 static void
 a_second_signal_in_the_end_of_the_first(void **state)
 {
-	struct plan plan = { .count = 1, .nr = SIGUSR1 };
+	struct plan plan = { .count = 1, .every_ms = EVERY_MS };
 	int64_t start_ms = now_ms();
 
 	(void)state;
@@ -246,7 +208,7 @@ a_second_signal_in_the_end_of_the_first(void **state)
 static void
 a_storm_leaves_the_stack_as_it_is(void **state)
 {
-	struct plan plan = { .count = 1000000, .nr = SIGUSR1 };
+	struct plan plan = { .count = 1000000 };
 	int64_t start_ms = now_ms();
 
 	(void)state;
@@ -263,7 +225,7 @@ a_storm_leaves_the_stack_as_it_is(void **state)
 static void
 all_registers_are_kept(void **state)
 {
-	struct plan plan = { .count = 5, .nr = SIGUSR1 };
+	struct plan plan = { .count = 5, .every_ms = EVERY_MS };
 	uint64_t in[4] = { 1, 2, 3, 4 }, out[4], low[2], flags;
 	long result;
 
@@ -307,7 +269,7 @@ all_registers_are_kept(void **state)
 static void
 the_mask_is_the_hosts_again(void **state)
 {
-	struct plan plan = { .count = 3, .nr = SIGUSR1 };
+	struct plan plan = { .count = 3, .every_ms = EVERY_MS };
 	sigset_t mask, now;
 
 	(void)state;
@@ -328,7 +290,7 @@ the_mask_is_the_hosts_again(void **state)
 static void
 an_alternate_stack_is_left(void **state)
 {
-	struct plan plan = { .count = 10, .nr = SIGUSR1 };
+	struct plan plan = { .count = 10, .every_ms = EVERY_MS };
 	stack_t stack = { .ss_sp = mmap(NULL, 65536, PROT_READ | PROT_WRITE,
 					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
 			  .ss_size = 65536 };
@@ -355,7 +317,7 @@ static void
 one_that_disarms_itself_is_not(void **state)
 {
 	static char memory[65536];
-	struct plan plan = { .count = 1, .nr = SIGUSR1 };
+	struct plan plan = { .count = 1, .every_ms = EVERY_MS };
 	stack_t stack = { .ss_sp = memory,
 			  .ss_size = sizeof(memory),
 			  .ss_flags = (int)(1U << 31) };
@@ -372,76 +334,29 @@ one_that_disarms_itself_is_not(void **state)
 
 /* --- a signal before each instruction of the handler's end */
 
-static void
-traced_child(void)
+static int
+traced_poll(void)
 {
 	int64_t start_ms = now_ms();
 
-	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-	raise(SIGSTOP);
-	_exit(poll(NULL, 0, WAIT_MS) == 0 && now_ms() - start_ms >= WAIT_MS - 1
-		      ? 0
-		      : 1);
-}
-
-/* Steps to the instruction number `at` of the end: its ip, 0 if it ended. */
-static uintptr_t
-step_to(pid_t pid, int at)
-{
-	struct user_regs_struct regs;
-	int status, seen = 0;
-
-	for (;;) {
-		ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL);
-		if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
-			return 0;
-		ptrace(PTRACE_GETREGS, pid, NULL, &regs);
-		if (regs.rip < (uintptr_t)arch_resume_begin ||
-		    regs.rip > (uintptr_t)arch_resume_jump)
-			continue;
-		if (seen++ == at)
-			return regs.rip;
-	}
-}
-
-/* The child's status after a signal at that instruction; -1: there is none. */
-static int
-interrupted_at(int at, bool *was_jump)
-{
-	pid_t pid = fork();
-	uintptr_t ip;
-	int status;
-
-	if (pid == 0)
-		traced_child();
-	waitpid(pid, &status, 0);
-	/* Into the call, and a signal from there. */
-	ptrace(PTRACE_CONT, pid, NULL, NULL);
-	sys_sleep_ns(UINT64_C(10000000));
-	kill(pid, SIGUSR1);
-	waitpid(pid, &status, 0);
-	ptrace(PTRACE_SINGLESTEP, pid, NULL, (void *)(long)SIGUSR1);
-	waitpid(pid, &status, 0);
-	ip = step_to(pid, at);
-	*was_jump = ip == (uintptr_t)arch_resume_jump;
-	if (ip == 0)
-		return -1;
-	/* Handed over once; while it is blocked it stops the child again. */
-	ptrace(PTRACE_CONT, pid, NULL, (void *)(long)SIGUSR1);
-	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status))
-		ptrace(PTRACE_CONT, pid, NULL, (void *)(long)WSTOPSIG(status));
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+	return poll(NULL, 0, WAIT_MS) == 0 && now_ms() - start_ms >= WAIT_MS - 1
+		       ? 0
+		       : 1;
 }
 
 static void
 a_signal_before_each_instruction(void **state)
 {
+	const struct range range = { (uintptr_t)arch_resume_begin,
+				     (uintptr_t)arch_resume_jump };
 	bool was_jump = false;
 	int at;
 
 	(void)state;
 	for (at = 0; !was_jump; at++)
-		assert_int_equal(interrupted_at(at, &was_jump), 0);
+		assert_int_equal(interrupted_at(traced_poll, range, at,
+						&was_jump),
+				 0);
 	assert_true(at > 20);
 }
 
