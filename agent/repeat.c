@@ -68,6 +68,10 @@ repeat_registers(struct unwind_registers *registers, uintptr_t cx)
 	const struct arch_repeat_block *block = (const void *)registers->sp;
 
 	if (has_block(registers->ip)) {
+		/* One that was not stopped may have ended. */
+		if (!sys_readable((uintptr_t)&block->ip) ||
+		    !sys_readable((uintptr_t)&block->sp))
+			return;
 		registers->ip = block->ip;
 		registers->sp = block->sp;
 	} else if (registers->ip == (uintptr_t)arch_repeat_jump) {

@@ -93,4 +93,7 @@ transfer_advance(long nr, uint64_t *arguments, long result)
 	if (transfer->buffer != NO_BUFFER)
 		arguments[transfer->buffer] += (uint64_t)result;
 	arguments[transfer->length] -= (uint64_t)result;
+	/* An error after a part raises no signal. */
+	if (nr == SYS_sendto)
+		arguments[3] |= MSG_NOSIGNAL;
 }

@@ -208,6 +208,31 @@ an_error_leaves_the_part(void **state)
 	close(ends[1]);
 }
 
+/* The same of a socket, which raises SIGPIPE only for a call that has sent
+ * nothing. */
+static void
+an_error_after_a_part_raises_no_signal(void **state)
+{
+	struct plan plan = { .count = 1,
+			     .every_ms = EVERY_MS,
+			     .then = close_reader };
+	ssize_t r;
+
+	(void)state;
+	make_stream(true);
+	signal(SIGPIPE, on_hosts);
+	begin(&plan);
+	r = send(ends[1], bytes, BYTES, 0);
+	end(&plan);
+	assert_in_range(r, 1, BYTES - 1);
+	assert_int_equal(repeated, 1);
+	assert_int_equal(host_handled, 0);
+	assert_int_equal(send(ends[1], bytes, 1, 0), -1);
+	assert_int_equal(errno, EPIPE);
+	assert_int_equal(host_handled, 1);
+	close(ends[1]);
+}
+
 static void
 a_signal_of_the_host_leaves_the_part(void **state)
 {
@@ -374,6 +399,7 @@ main(void)
 		TEST(a_receipt_of_all_is_whole),
 		TEST(a_file_is_sent_whole),
 		TEST(an_error_leaves_the_part),
+		TEST(an_error_after_a_part_raises_no_signal),
 		TEST(a_signal_of_the_host_leaves_the_part),
 		TEST(what_is_no_part),
 		TEST(which_files_have_a_rest),
