@@ -92,13 +92,28 @@ descriptor_is_stream(int pid, int fd)
 	       type == SOCK_STREAM;
 }
 
+static bool
+read_device(int pid, int fd, struct statx *type)
+{
+	return !is_filtered() && read_type(pid, fd, type) &&
+	       S_ISCHR(type->stx_mode);
+}
+
+bool
+descriptor_is_device(int pid, int fd)
+{
+	struct statx type;
+
+	return read_device(pid, fd, &type);
+}
+
 bool
 descriptor_is_source(int pid, int fd)
 {
 	struct statx type;
 
-	return !is_filtered() && read_type(pid, fd, &type) &&
-	       S_ISCHR(type.stx_mode) && type.stx_rdev_major == MAJOR_MEMORY;
+	return read_device(pid, fd, &type) &&
+	       type.stx_rdev_major == MAJOR_MEMORY;
 }
 
 bool

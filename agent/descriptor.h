@@ -15,6 +15,10 @@
  * there is a seccomp filter. [any] */
 bool descriptor_is_stream(int pid, int fd);
 
+/* True of a character device. False, too, if that cannot be found out, or there
+ * is a filter. [any] */
+bool descriptor_is_device(int pid, int fd);
+
 /* True of a device that always has more to read: /dev/zero, /dev/urandom and
  * the like. False, too, if that cannot be found out, or there is a filter.
  * [any] */

@@ -119,7 +119,8 @@ set_time(struct arch_call *call, long nr, uint64_t begin_ns)
 	uint64_t remaining;
 
 	switch (how) {
-	case RESTART_UNKNOWN:
+	case RESTART_UNKNOWN: /* a transfer, or it would not be here */
+		return call->result > 0;
 	case RESTART_NEVER:
 		return false;
 	case RESTART_LESS:
@@ -219,8 +220,7 @@ restart_call(ucontext_t *context, siginfo_t *info, uint64_t begin_ns)
 		return false;
 	if (call.result == -EINTR && restart_is_remembered(nr, call.arguments))
 		resume_call(context); /* returns if it cannot be done */
-	if (has_pending_signal(context) ||
-	    (call.result == -EINTR && !set_time(&call, nr, begin_ns)) ||
+	if (has_pending_signal(context) || !set_time(&call, nr, begin_ns) ||
 	    !restart_again(&call, nr, free_memory(context, info, call.sp)))
 		return false;
 	arch_context_set_call(context, &call);

@@ -21,7 +21,7 @@
 #ifndef SYS_io_uring_enter
 #define SYS_io_uring_enter 426
 #endif
-/* io_uring_enter(2): the last arguments describe a time-out. */
+/* io_uring_enter(2), argument 3: the last arguments describe a time-out. */
 #define URING_EXT_ARG 8
 
 enum form {
@@ -34,37 +34,47 @@ enum form {
 	FORM_WRITTEN,  /* the same; what remains is written there */
 	FORM_SLEEP, /* clock_nanosleep, nanosleep: `timeout` is the request */
 	FORM_FUTEX,
+	FORM_EVENTS, /* io_getevents: as FORM_POINTER; at least argument 1 */
 	FORM_URING,
+	FORM_LINGER, /* for what the socket says */
+};
+
+/* What becomes of it if its thread is stopped by ptrace and goes on. */
+enum stopped {
+	STOP_UNNOTICED, /* the kernel goes on with it */
+	STOP_EINTR,
+	STOP_ENDS, /* it ends early, and must not be made again */
 };
 
 struct call {
 	uint16_t nr;
 	uint8_t form;
 	uint8_t timeout;
-	bool notices_stop;
+	uint8_t stopped;
 };
 
 static const struct call calls[] = {
-	{ SYS_pause, FORM_ALWAYS, 0, false },
-	{ SYS_rt_sigsuspend, FORM_ALWAYS, 0, false },
-	{ SYS_poll, FORM_NEGATIVE, 2, false },
-	{ SYS_ppoll, FORM_WRITTEN, 2, false },
-	{ SYS_select, FORM_WRITTEN, 4, false },
-	{ SYS_pselect6, FORM_WRITTEN, 4, false },
-	{ SYS_epoll_wait, FORM_NEGATIVE, 3, true },
-	{ SYS_epoll_pwait, FORM_NEGATIVE, 3, true },
-	{ SYS_epoll_pwait2, FORM_POINTER, 3, true },
-	{ SYS_rt_sigtimedwait, FORM_POINTER, 2, true },
-	{ SYS_nanosleep, FORM_SLEEP, 0, false },
-	{ SYS_clock_nanosleep, FORM_SLEEP, 2, false },
-	{ SYS_futex, FORM_FUTEX, 3, false },
-	{ SYS_semop, FORM_ALWAYS, 0, true },
-	{ SYS_semtimedop, FORM_POINTER, 3, true },
-	{ SYS_msgrcv, FORM_ALWAYS, 0, true },
-	{ SYS_msgsnd, FORM_ALWAYS, 0, true },
-	{ SYS_io_getevents, FORM_POINTER, 4, true },
-	{ SYS_io_pgetevents, FORM_POINTER, 4, true },
-	{ SYS_io_uring_enter, FORM_URING, 0, true },
+	{ SYS_pause, FORM_ALWAYS, 0, STOP_UNNOTICED },
+	{ SYS_rt_sigsuspend, FORM_ALWAYS, 0, STOP_UNNOTICED },
+	{ SYS_poll, FORM_NEGATIVE, 2, STOP_UNNOTICED },
+	{ SYS_ppoll, FORM_WRITTEN, 2, STOP_UNNOTICED },
+	{ SYS_select, FORM_WRITTEN, 4, STOP_UNNOTICED },
+	{ SYS_pselect6, FORM_WRITTEN, 4, STOP_UNNOTICED },
+	{ SYS_epoll_wait, FORM_NEGATIVE, 3, STOP_EINTR },
+	{ SYS_epoll_pwait, FORM_NEGATIVE, 3, STOP_EINTR },
+	{ SYS_epoll_pwait2, FORM_POINTER, 3, STOP_EINTR },
+	{ SYS_rt_sigtimedwait, FORM_POINTER, 2, STOP_EINTR },
+	{ SYS_nanosleep, FORM_SLEEP, 0, STOP_UNNOTICED },
+	{ SYS_clock_nanosleep, FORM_SLEEP, 2, STOP_UNNOTICED },
+	{ SYS_futex, FORM_FUTEX, 3, STOP_UNNOTICED },
+	{ SYS_semop, FORM_ALWAYS, 0, STOP_EINTR },
+	{ SYS_semtimedop, FORM_POINTER, 3, STOP_EINTR },
+	{ SYS_msgrcv, FORM_ALWAYS, 0, STOP_EINTR },
+	{ SYS_msgsnd, FORM_ALWAYS, 0, STOP_EINTR },
+	{ SYS_io_getevents, FORM_EVENTS, 4, STOP_EINTR },
+	{ SYS_io_pgetevents, FORM_EVENTS, 4, STOP_EINTR },
+	{ SYS_io_uring_enter, FORM_URING, 0, STOP_EINTR },
+	{ SYS_close, FORM_LINGER, 0, STOP_ENDS },
 	/*
 	 * Of a socket with SO_RCVTIMEO or SO_SNDTIMEO (the kernel restarts
 	 * the others). The time-out begins anew.
@@ -72,23 +82,23 @@ static const struct call calls[] = {
 	 * Of any pipe or socket those that have transferred a part return that,
 	 * stopped or signalled.
 	 */
-	{ SYS_read, FORM_SOCKET, 0, true },
-	{ SYS_readv, FORM_SOCKET, 0, true },
-	{ SYS_write, FORM_TRANSFER, 0, true },
-	{ SYS_writev, FORM_TRANSFER, 0, true },
-	{ SYS_accept, FORM_SOCKET, 0, true },
-	{ SYS_accept4, FORM_SOCKET, 0, true },
-	{ SYS_connect, FORM_SOCKET, 0, true },
-	{ SYS_recvfrom, FORM_RECEIVE, 3, true },
-	{ SYS_recvmsg, FORM_RECEIVE, 2, true },
-	{ SYS_sendto, FORM_TRANSFER, 0, true },
-	{ SYS_sendmsg, FORM_TRANSFER, 0, true },
-	{ SYS_recvmmsg, FORM_TRANSFER, 0, true },
-	{ SYS_sendmmsg, FORM_TRANSFER, 0, true },
-	{ SYS_sendfile, FORM_TRANSFER, 0, true },
-	{ SYS_splice, FORM_TRANSFER, 0, true },
-	{ SYS_tee, FORM_TRANSFER, 0, true },
-	{ SYS_vmsplice, FORM_TRANSFER, 0, true },
+	{ SYS_read, FORM_SOCKET, 0, STOP_EINTR },
+	{ SYS_readv, FORM_SOCKET, 0, STOP_EINTR },
+	{ SYS_write, FORM_TRANSFER, 0, STOP_EINTR },
+	{ SYS_writev, FORM_TRANSFER, 0, STOP_EINTR },
+	{ SYS_accept, FORM_SOCKET, 0, STOP_EINTR },
+	{ SYS_accept4, FORM_SOCKET, 0, STOP_EINTR },
+	{ SYS_connect, FORM_SOCKET, 0, STOP_EINTR },
+	{ SYS_recvfrom, FORM_RECEIVE, 3, STOP_EINTR },
+	{ SYS_recvmsg, FORM_RECEIVE, 2, STOP_EINTR },
+	{ SYS_sendto, FORM_TRANSFER, 0, STOP_EINTR },
+	{ SYS_sendmsg, FORM_TRANSFER, 0, STOP_EINTR },
+	{ SYS_recvmmsg, FORM_TRANSFER, 0, STOP_EINTR },
+	{ SYS_sendmmsg, FORM_TRANSFER, 0, STOP_EINTR },
+	{ SYS_sendfile, FORM_TRANSFER, 0, STOP_EINTR },
+	{ SYS_splice, FORM_TRANSFER, 0, STOP_EINTR },
+	{ SYS_tee, FORM_TRANSFER, 0, STOP_EINTR },
+	{ SYS_vmsplice, FORM_TRANSFER, 0, STOP_EINTR },
 };
 
 static const struct call *
@@ -113,7 +123,15 @@ restart_notices_stop(long nr)
 {
 	const struct call *call = find(nr);
 
-	return call != NULL && call->notices_stop;
+	return call != NULL && call->stopped != STOP_UNNOTICED;
+}
+
+bool
+restart_follows_stop(long nr)
+{
+	const struct call *call = find(nr);
+
+	return call != NULL && call->stopped == STOP_EINTR;
 }
 
 static enum restart
@@ -174,9 +192,19 @@ restart_how(long nr, const uint64_t *arguments)
 		return how_sleep(call, arguments);
 	case FORM_FUTEX:
 		return how_futex(arguments);
+	case FORM_EVENTS:
+		if (arguments[call->timeout] == 0 && arguments[1] > 1)
+			return RESTART_PART;
+		endless = arguments[call->timeout] == 0;
+		break;
 	case FORM_URING:
+		/* What it has submitted is what it returns. */
+		if ((arguments[3] & URING_EXT_ARG) == 0 && arguments[1] != 0)
+			return RESTART_PART;
 		endless = (arguments[3] & URING_EXT_ARG) == 0;
 		break;
+	case FORM_LINGER:
+		return RESTART_NEVER;
 	}
 	return endless ? RESTART_AS_IS : RESTART_NEVER;
 }

@@ -23,10 +23,13 @@ enum restart {
 enum restart restart_how(long nr, const uint64_t *arguments);
 
 /*
- * True if the call returns EINTR even if no handler runs: when the thread is
- * stopped by ptrace and goes on. [any]
+ * True if the call ends early, with EINTR or otherwise, even if no handler
+ * runs: when the thread is stopped by ptrace and goes on. [any]
  */
 bool restart_notices_stop(long nr);
+
+/* True if that is EINTR, and the call can be made again then. [any] */
+bool restart_follows_stop(long nr);
 
 /*
  * True if the kernel has remembered in the thread's restart block how the call

@@ -4,7 +4,8 @@
  * interrupted; see threads.h.
  *
  * A call for a socket does so only if that has a time-out, which then begins
- * anew. The time-out is no argument of it, so the socket is asked.
+ * anew. The time-out is no argument of it, so the socket is asked. A read of a
+ * device (a terminal with VMIN) may have got a part of what it waits for.
  */
 #include <sys/socket.h>
 
@@ -39,7 +40,8 @@ threads_would_notice(int pid, const struct thread_call *call)
 		return true;
 	case RESTART_ANEW:
 		return descriptor_times_out(pid, (int)call->arguments[0],
-					    option_of(call->nr));
+					    option_of(call->nr)) ||
+		       descriptor_is_device(pid, (int)call->arguments[0]);
 	default:
 		return false;
 	}

@@ -153,7 +153,7 @@ has_ended_early(const struct threads *threads, int tid,
 		const struct arch_call *call, long nr)
 {
 	return (call->result == -EINTR
-			? restart_notices_stop(nr)
+			? restart_follows_stop(nr)
 			: restart_is_part(threads->pid, call, nr)) &&
 	       !has_pending_signal(threads->pid, tid);
 }

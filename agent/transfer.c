@@ -19,6 +19,13 @@
 /* No call transfers more, read(2) and write(2). */
 #define BYTES_MAX UINT64_C(0x7ffff000)
 
+/* io_uring_enter(2), arguments: how many to submit, and to wait for. */
+enum { URING_SUBMIT = 1, URING_COMPLETE = 2, URING_FLAGS = 3 };
+#define URING_GETEVENTS 1
+#ifndef SYS_io_uring_enter
+#define SYS_io_uring_enter 426
+#endif
+
 enum through {
 	THROUGH_ANY,
 	THROUGH_STREAM, /* descriptor, argument 0 */
@@ -43,6 +50,7 @@ static const struct transfer transfers[] = {
 	{ SYS_getrandom, 0, 1, THROUGH_ANY },
 	{ SYS_sendfile, NO_BUFFER, 3, THROUGH_ANY },
 	{ SYS_copy_file_range, NO_BUFFER, 4, THROUGH_ANY },
+	{ SYS_io_uring_enter, NO_BUFFER, URING_SUBMIT, THROUGH_ANY },
 };
 
 static const struct transfer *
@@ -52,6 +60,18 @@ find(long nr)
 		if (transfers[i].nr == nr)
 			return &transfers[i];
 	return NULL;
+}
+
+/*
+ * True if all has been submitted, and was to be waited for: the result does not
+ * tell if it was. If it was, a second wait finds it done.
+ */
+static bool
+has_submitted(const uint64_t *arguments, long result)
+{
+	return result > 0 && (uint64_t)result == arguments[URING_SUBMIT] &&
+	       arguments[URING_COMPLETE] != 0 &&
+	       (arguments[URING_FLAGS] & URING_GETEVENTS) != 0;
 }
 
 bool
@@ -65,6 +85,8 @@ transfer_is_part(int pid, long nr, const uint64_t *arguments, long result)
 {
 	const struct transfer *transfer = find(nr);
 
+	if (nr == SYS_io_uring_enter)
+		return has_submitted(arguments, result);
 	if (transfer == NULL || result <= 0 ||
 	    (uint64_t)result >= MIN(arguments[transfer->length], BYTES_MAX))
 		return false;

@@ -3,7 +3,9 @@
  * transfer.h - system calls that return how many bytes they have transferred:
  * a part, if a signal or a stop by ptrace comes in between. Where a second call
  * for the rest blocks or fails only where the first would have done so, too,
- * it makes up for that. Calls with lists of buffers are not among them.
+ * it makes up for that. Calls with lists of buffers are not among them; but
+ * io_uring_enter() is, which returns what it has submitted, and may have more
+ * to wait for.
  */
 #ifndef HEAPAGENT_TRANSFER_H
 #define HEAPAGENT_TRANSFER_H

@@ -101,6 +101,8 @@ static const struct call {
 	{ "sendfile, large", call_large_sendfile, wake_reader, 0 },
 	{ "recv of all", call_recv_all, wake_writer, 0 },
 	{ "recvmsg of all", call_recvmsg_all, wake_writer, 0 },
+	{ "terminal read of two", call_terminal_read, wake_terminal, 0 },
+	{ "close lingers", call_close_lingers, NULL, 1000 },
 	{ "eventfd", call_eventfd, wake_eventfd, 0 },
 	{ "timerfd", call_timerfd, NULL, 0 },
 	{ "waitpid", call_waitpid, NULL, 0 },
@@ -109,7 +111,9 @@ static const struct call {
 	{ "F_SETLKW", call_setlkw, wake_lock, 0 },
 	{ "F_OFD_SETLKW", call_ofd_setlkw, wake_lock, 0 },
 	{ "io_getevents", call_io_getevents, wake_aio, 0 },
+	{ "io_getevents of two", call_two_events, wake_aio, 0 },
 	{ "io_getevents times out", call_io_getevents_finite, NULL, 0 },
+	{ "io_uring_enter submits", call_uring_submits, wake_eventfd, 0 },
 	{ "io_uring_enter times out", call_io_uring_finite, NULL, 0 },
 };
 

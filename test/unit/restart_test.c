@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -195,6 +196,17 @@ a_sleep_goes_on_with_what_remains(void **state)
 	assert_ptr_equal(context.uc_mcontext.gregs[REG_RDX], &request);
 }
 
+/* Its descriptor may be another file's by then. */
+static void
+a_close_is_never_made_again(void **state)
+{
+	struct code code = code_of(SYS_close);
+	ucontext_t context = interrupted(&code);
+
+	(void)state;
+	assert_false(ended(&context));
+}
+
 /* A signal of the host that is pending is what the call ended for. */
 static void
 a_pending_signal_wants_the_result(void **state)
@@ -229,6 +241,9 @@ the_table(void **state)
 	const uint64_t endless[6] = { 0, 0, 0, UINT32_MAX };
 	const uint64_t finite[6] = { 0, 0, 0, 7 };
 
+	const uint64_t all[6] = { 0, 0, 0, MSG_WAITALL };
+	const uint64_t two[6] = { 0, 2, 2 };
+
 	(void)state;
 	assert_int_equal(restart_how(SYS_pause, none), RESTART_AS_IS);
 	assert_int_equal(restart_how(SYS_ppoll, pointer), RESTART_LESS);
@@ -245,6 +260,17 @@ the_table(void **state)
 	assert_int_equal(restart_how(SYS_futex, lock), RESTART_UNKNOWN);
 	assert_int_equal(restart_how(SYS_recvmsg, none), RESTART_ANEW);
 	assert_int_equal(restart_how(SYS_getpid, none), RESTART_UNKNOWN);
+	assert_int_equal(restart_how(SYS_write, none), RESTART_PART);
+	assert_int_equal(restart_how(SYS_recvfrom, none), RESTART_ANEW);
+	assert_int_equal(restart_how(SYS_recvfrom, all), RESTART_PART);
+	assert_int_equal(restart_how(SYS_io_getevents, two), RESTART_PART);
+	assert_int_equal(restart_how(SYS_io_uring_enter, none), RESTART_AS_IS);
+	assert_int_equal(restart_how(SYS_io_uring_enter, two), RESTART_PART);
+	/* Not even if it says EINTR: the descriptor is closed. */
+	assert_int_equal(restart_how(SYS_close, none), RESTART_NEVER);
+	assert_true(restart_notices_stop(SYS_close));
+	assert_false(restart_follows_stop(SYS_close));
+	assert_true(restart_follows_stop(SYS_epoll_wait));
 	assert_true(restart_notices_stop(SYS_epoll_wait));
 	assert_true(restart_notices_stop(SYS_rt_sigtimedwait));
 	assert_false(restart_notices_stop(SYS_poll));
@@ -349,6 +375,7 @@ main(void)
 			a_number_that_is_not_in_the_code_is_not_guessed),
 		cmocka_unit_test(code_that_cannot_be_read_is_not),
 		cmocka_unit_test(a_sleep_goes_on_with_what_remains),
+		cmocka_unit_test(a_close_is_never_made_again),
 		cmocka_unit_test(a_pending_signal_wants_the_result),
 		cmocka_unit_test(other_code_is_no_restart),
 		cmocka_unit_test(a_restart_is_as_if_interrupted),

@@ -284,6 +284,27 @@ what_is_no_part(void **state)
 	assert_false(transfer_is_part(getpid(), SYS_recvfrom, arguments, 10));
 }
 
+/* What io_uring_enter() has submitted is its result, waited for or not. */
+static void
+a_wait_is_a_part(void **state)
+{
+	const long nr = 426;
+	uint64_t arguments[6] = { 0, 3, 1, 1 /* IORING_ENTER_GETEVENTS */ };
+
+	(void)state;
+	assert_true(transfer_is_part(getpid(), nr, arguments, 3));
+	assert_false(transfer_is_part(getpid(), nr, arguments, 2));
+	arguments[2] = 0;
+	assert_false(transfer_is_part(getpid(), nr, arguments, 3));
+	arguments[2] = 1;
+	arguments[3] = 0;
+	assert_false(transfer_is_part(getpid(), nr, arguments, 3));
+	arguments[3] = 1;
+	transfer_advance(nr, arguments, 3);
+	assert_int_equal(arguments[1], 0);
+	assert_int_equal(arguments[2], 1);
+}
+
 static bool
 is_part_of(const char *path, int flags, long nr)
 {
@@ -402,6 +423,7 @@ main(void)
 		TEST(an_error_after_a_part_raises_no_signal),
 		TEST(a_signal_of_the_host_leaves_the_part),
 		TEST(what_is_no_part),
+		TEST(a_wait_is_a_part),
 		TEST(which_files_have_a_rest),
 		TEST(all_registers_are_kept),
 		TEST(an_alternate_stack_is_left),
