@@ -44,8 +44,8 @@ struct config {
 	uint64_t rate_bytes;   /* 0: no heap sampling; 1: every allocation */
 	size_t memory_bytes;   /* the region's size */
 	unsigned depth_frames; /* 1 to UNWIND_FRAMES_MAX */
-	int signal;	       /* 0: none */
-	unsigned profiles;     /* PROFILE_* bits */
+	int signal; /* 0: none, or the program had it before us (trigger.h) */
+	unsigned profiles; /* PROFILE_* bits */
 	bool at_exit;
 	bool children; /* forked and exec'd children are profiled too */
 	enum config_unwinder unwinder;
@@ -55,6 +55,13 @@ struct config {
 };
 
 extern HIDDEN struct config config;
+
+/* The signals whose handler is ours, as a set: number n is bit n - 1. [any] */
+static inline uint64_t
+config_own_signals(void)
+{
+	return config.signal != 0 ? UINT64_C(1) << (config.signal - 1) : 0;
+}
 
 /*
  * Reads envp (NULL-terminated, "NAME=value"). [init]

@@ -17,6 +17,7 @@
 #include "arch/x86_64_context.h"
 #include "call_number.h"
 #include "compiler.h"
+#include "config.h"
 #include "repeat.h"
 #include "resume.h"
 #include "sys.h"
@@ -35,7 +36,7 @@ has_pending_signal(const ucontext_t *context)
 
 	(void)sys_call2(SYS_rt_sigpending, &pending, set_bytes);
 	memcpy(&blocked, &context->uc_sigmask, sizeof(blocked));
-	return (pending & ~blocked) != 0;
+	return (pending & ~blocked & ~config_own_signals()) != 0;
 }
 
 /* Of a name any number will do; what is made again is one of these. */

@@ -19,6 +19,7 @@
 
 #include "arch/x86_64_context.h"
 #include "compiler.h"
+#include "config.h"
 #include "repeat.h"
 #include "restart.h"
 #include "resume.h"
@@ -144,7 +145,8 @@ has_pending_signal(int pid, int tid)
 	struct thread_signals signals;
 
 	return !threads_read_signals(pid, tid, &signals) ||
-	       (signals.pending & ~signals.blocked) != 0;
+	       (signals.pending & ~signals.blocked & ~config_own_signals()) !=
+		       0;
 }
 
 /* True if the call has ended for the sake of our stop. */

@@ -442,6 +442,7 @@ trigger_init(void)
 	    before.sa_handler != SIG_DFL) {
 		log_info("signal %d is taken: no dumps by signal",
 			 config.signal);
+		config.signal = 0;
 		return 0;
 	}
 	(void)sigfillset(&action.sa_mask);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * transfers.c - `transfers other|self SECONDS`: threads that write, read and
- * copy large blocks all the time, and one that connects to a listener that does
- * not answer, while dumps are asked for as fast as they come: by signals to
- * another thread, or to each of these in turn. "ok BLOCKS" if every call has
+ * transfers.c - `transfers other|self|any SECONDS`: threads that write, read
+ * and copy large blocks all the time, and one that connects to a listener that
+ * does not answer, while dumps are asked for as fast as they come: by signals
+ * to another thread, or to each of these in turn. "ok BLOCKS" if every call has
  * returned the whole of what it was asked for, in order, and every connect()
  * that it goes on; otherwise what differs.
  */
@@ -244,7 +244,8 @@ start(void *(*body)(void *), void *argument, bool signalled)
 int
 main(int argc, char **argv)
 {
-	bool self = argc > 1 && strcmp(argv[1], "self") == 0;
+	bool any = argc > 1 && strcmp(argv[1], "any") == 0;
+	bool self = any || (argc > 1 && strcmp(argv[1], "self") == 0);
 	long turns = (argc > 2 ? atol(argv[2]) : 1) * 1000000 / DUMP_EVERY_US;
 	pthread_t targets[2 * WAYS + 3];
 	size_t count = 0;
@@ -265,8 +266,12 @@ main(int argc, char **argv)
 	targets[count++] = start(idle, NULL, true);
 	for (long i = 0; i < turns; i++) {
 		usleep(DUMP_EVERY_US);
-		pthread_kill(targets[self ? (size_t)i % count : count - 1],
-			     SIGUSR2);
+		if (any)
+			kill(getpid(), SIGUSR2);
+		else
+			pthread_kill(
+				targets[self ? (size_t)i % count : count - 1],
+				SIGUSR2);
 	}
 	over = true;
 	for (size_t i = 0; i < count; i++)
