@@ -41,7 +41,8 @@ threads_would_notice(int pid, const struct thread_call *call)
 	case RESTART_ANEW:
 		return descriptor_times_out(pid, (int)call->arguments[0],
 					    option_of(call->nr)) ||
-		       descriptor_is_device(pid, (int)call->arguments[0]);
+		       (call->nr == SYS_read &&
+			descriptor_is_device(pid, (int)call->arguments[0]));
 	default:
 		return false;
 	}

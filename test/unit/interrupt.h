@@ -11,6 +11,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -19,13 +21,54 @@
 #include "sys.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-/* By then the main thread waits. */
-#define FIRST_MS 30
+
+/* Of signals of the host. */
+static atomic_int host_handled;
+
+static inline void
+on_hosts(int nr)
+{
+	(void)nr;
+	host_handled++;
+}
+
+/* SIGUSR1 is ours, SIGUSR2 the host's. */
+static inline void
+install_handlers(void (*on_ours)(int nr, siginfo_t *info, void *context))
+{
+	struct sigaction ours = { .sa_sigaction = on_ours,
+				  .sa_flags = SA_SIGINFO | SA_RESTART |
+					      SA_ONSTACK };
+	struct sigaction hosts = { .sa_handler = on_hosts };
+
+	sigfillset(&ours.sa_mask);
+	sigaction(SIGUSR1, &ours, NULL);
+	sigaction(SIGUSR2, &hosts, NULL);
+	host_handled = 0;
+}
+
+/* Until the first thread of the process has been blocked for some ms. */
+static inline void
+await_blocked(pid_t pid)
+{
+	char path[64], text[512];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, pid);
+	for (int seen = 0; seen < 5; seen++) {
+		const char *state;
+
+		sys_sleep_ns(NS_PER_MS);
+		/* "4711 (name) S ..." */
+		if (sys_read_file(path, text, sizeof(text)) > 0 &&
+		    (state = strrchr(text, ')')) != NULL && state[2] != 'S')
+			seen = -1;
+	}
+}
 
 struct plan {
-	int count; /* of SIGUSR1 */
-	unsigned every_ms;
-	int last;	    /* a signal that comes after those; 0: none */
+	int count;     /* of SIGUSR1 */
+	bool is_storm; /* whatever the thread does; else when it is blocked */
+	int last;      /* a signal that comes after those; 0: none */
 	void (*then)(void); /* NULL: nothing */
 	/* Set by begin(). */
 	pthread_t thread, target;
@@ -37,11 +80,11 @@ plan_carry_out(void *argument)
 {
 	struct plan *plan = argument;
 
-	sys_sleep_ns(FIRST_MS * NS_PER_MS);
+	await_blocked(getpid());
 	for (int i = 0; i < plan->count && !plan->stop; i++) {
 		pthread_kill(plan->target, SIGUSR1);
-		if (plan->every_ms != 0)
-			sys_sleep_ns(plan->every_ms * NS_PER_MS);
+		if (!plan->is_storm)
+			await_blocked(getpid());
 	}
 	if (plan->last != 0)
 		pthread_kill(plan->target, plan->last);
@@ -120,7 +163,7 @@ interrupted_at(int (*body)(void), struct range range, int at, bool *was_last)
 	waitpid(pid, &status, 0);
 	/* Into the call, and a signal from there. */
 	ptrace(PTRACE_CONT, pid, NULL, NULL);
-	sys_sleep_ns(FIRST_MS * NS_PER_MS);
+	await_blocked(pid);
 	kill(pid, SIGUSR1);
 	waitpid(pid, &status, 0);
 	ptrace(PTRACE_SINGLESTEP, pid, NULL, (void *)(long)SIGUSR1);

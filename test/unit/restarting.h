@@ -15,10 +15,7 @@
 #include "interrupt.h"
 #include "restart.h"
 
-/* Between two signals the call blocks anew. */
-#define EVERY_MS 20
-
-static atomic_int host_handled, repeated;
+static atomic_int repeated;
 
 static inline void
 on_ours(int nr, siginfo_t *info, void *context)
@@ -30,28 +27,14 @@ on_ours(int nr, siginfo_t *info, void *context)
 		repeated++;
 }
 
-static inline void
-on_hosts(int nr)
-{
-	(void)nr;
-	host_handled++;
-}
-
 /* For each test. */
 static inline int
 prepare(void **state)
 {
-	struct sigaction ours = { .sa_sigaction = on_ours,
-				  .sa_flags = SA_SIGINFO | SA_RESTART |
-					      SA_ONSTACK };
-	struct sigaction hosts = { .sa_handler = on_hosts };
-
 	(void)state;
-	sigfillset(&ours.sa_mask);
-	sigaction(SIGUSR1, &ours, NULL);
-	sigaction(SIGUSR2, &hosts, NULL);
+	install_handlers(on_ours);
 	signal(SIGPIPE, SIG_IGN);
-	host_handled = repeated = 0;
+	repeated = 0;
 	return 0;
 }
 

@@ -23,12 +23,10 @@
 #include "sys.h"
 
 #define WAIT_MS 150
-/* So often a signal comes. */
-#define EVERY_MS 2
 
 extern const char arch_resume_begin[], arch_resume_jump[];
 
-static atomic_int handled, host_handled, inside, raise_again;
+static atomic_int handled, inside, raise_again;
 static uintptr_t lowest_sp;
 
 static int64_t
@@ -72,26 +70,12 @@ on_ours(int nr, siginfo_t *info, void *argument)
 		resume_call(context);
 }
 
-static void
-on_hosts(int nr)
-{
-	(void)nr;
-	host_handled++;
-}
-
 static int
 prepare(void **state)
 {
-	struct sigaction ours = { .sa_sigaction = on_ours,
-				  .sa_flags = SA_SIGINFO | SA_RESTART |
-					      SA_ONSTACK };
-	struct sigaction hosts = { .sa_handler = on_hosts };
-
 	(void)state;
-	sigfillset(&ours.sa_mask);
-	sigaction(SIGUSR1, &ours, NULL);
-	sigaction(SIGUSR2, &hosts, NULL);
-	handled = host_handled = inside = raise_again = 0;
+	install_handlers(on_ours);
+	handled = inside = raise_again = 0;
 	lowest_sp = 0;
 	return 0;
 }
@@ -106,7 +90,7 @@ assert_waited(int64_t start_ms)
 static void
 poll_ends_at_its_time(void **state)
 {
-	struct plan plan = { .count = 10, .every_ms = EVERY_MS };
+	struct plan plan = { .count = 10 };
 	int64_t start_ms = now_ms();
 
 	(void)state;
@@ -120,9 +104,7 @@ poll_ends_at_its_time(void **state)
 static void
 an_endless_poll_goes_on(void **state)
 {
-	struct plan plan = { .count = 5,
-			     .every_ms = EVERY_MS,
-			     .last = SIGUSR2 };
+	struct plan plan = { .count = 5, .last = SIGUSR2 };
 
 	(void)state;
 	begin(&plan);
@@ -138,7 +120,7 @@ sleeps_end_at_their_time(void **state)
 {
 	const struct timespec ts = { 0, WAIT_MS * 1000000 };
 	struct timespec rest = { 7, 7 };
-	struct plan plan = { .count = 10, .every_ms = EVERY_MS };
+	struct plan plan = { .count = 10 };
 	int64_t start_ms = now_ms();
 
 	(void)state;
@@ -158,7 +140,7 @@ static void
 a_futex_ends_at_its_time(void **state)
 {
 	const struct timespec ts = { 0, WAIT_MS * 1000000 };
-	struct plan plan = { .count = 10, .every_ms = EVERY_MS };
+	struct plan plan = { .count = 10 };
 	int64_t start_ms = now_ms();
 	uint32_t word = 0;
 
@@ -174,9 +156,7 @@ a_futex_ends_at_its_time(void **state)
 static void
 the_hosts_own_signal_ends_the_call(void **state)
 {
-	struct plan plan = { .count = 10,
-			     .every_ms = EVERY_MS,
-			     .last = SIGUSR2 };
+	struct plan plan = { .count = 10, .last = SIGUSR2 };
 	int64_t start_ms = now_ms();
 
 	(void)state;
@@ -192,7 +172,7 @@ the_hosts_own_signal_ends_the_call(void **state)
 static void
 a_second_signal_in_the_end_of_the_first(void **state)
 {
-	struct plan plan = { .count = 1, .every_ms = EVERY_MS };
+	struct plan plan = { .count = 1 };
 	int64_t start_ms = now_ms();
 
 	(void)state;
@@ -208,7 +188,7 @@ a_second_signal_in_the_end_of_the_first(void **state)
 static void
 a_storm_leaves_the_stack_as_it_is(void **state)
 {
-	struct plan plan = { .count = 1000000 };
+	struct plan plan = { .count = 1000000, .is_storm = true };
 	int64_t start_ms = now_ms();
 
 	(void)state;
@@ -225,7 +205,7 @@ a_storm_leaves_the_stack_as_it_is(void **state)
 static void
 all_registers_are_kept(void **state)
 {
-	struct plan plan = { .count = 5, .every_ms = EVERY_MS };
+	struct plan plan = { .count = 5 };
 	uint64_t in[4] = { 1, 2, 3, 4 }, out[4], low[2], flags;
 	long result;
 
@@ -269,7 +249,7 @@ all_registers_are_kept(void **state)
 static void
 the_mask_is_the_hosts_again(void **state)
 {
-	struct plan plan = { .count = 3, .every_ms = EVERY_MS };
+	struct plan plan = { .count = 3 };
 	sigset_t mask, now;
 
 	(void)state;
@@ -290,7 +270,7 @@ the_mask_is_the_hosts_again(void **state)
 static void
 an_alternate_stack_is_left(void **state)
 {
-	struct plan plan = { .count = 10, .every_ms = EVERY_MS };
+	struct plan plan = { .count = 10 };
 	stack_t stack = { .ss_sp = mmap(NULL, 65536, PROT_READ | PROT_WRITE,
 					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
 			  .ss_size = 65536 };
@@ -317,7 +297,7 @@ static void
 one_that_disarms_itself_is_not(void **state)
 {
 	static char memory[65536];
-	struct plan plan = { .count = 1, .every_ms = EVERY_MS };
+	struct plan plan = { .count = 1 };
 	stack_t stack = { .ss_sp = memory,
 			  .ss_size = sizeof(memory),
 			  .ss_flags = (int)(1U << 31) };

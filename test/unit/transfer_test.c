@@ -91,9 +91,7 @@ assert_received(size_t count)
 static void
 writes_whole(bool is_socket)
 {
-	struct plan plan = { .count = 3,
-			     .every_ms = EVERY_MS,
-			     .then = read_all };
+	struct plan plan = { .count = 3, .then = read_all };
 
 	make_stream(is_socket);
 	begin(&plan);
@@ -126,7 +124,7 @@ read_with_signals(void)
 {
 	for (size_t limit = 30000; limit <= BYTES; limit += 30000) {
 		read_some(limit);
-		sys_sleep_ns(EVERY_MS * NS_PER_MS);
+		await_blocked(getpid());
 		kill(getpid(), SIGUSR1);
 	}
 }
@@ -134,9 +132,7 @@ read_with_signals(void)
 static void
 part_after_part(void **state)
 {
-	struct plan plan = { .count = 1,
-			     .every_ms = EVERY_MS,
-			     .then = read_with_signals };
+	struct plan plan = { .count = 1, .then = read_with_signals };
 
 	(void)state;
 	make_stream(true);
@@ -151,9 +147,7 @@ part_after_part(void **state)
 static void
 a_receipt_of_all_is_whole(void **state)
 {
-	struct plan plan = { .count = 2,
-			     .every_ms = EVERY_MS,
-			     .then = write_all };
+	struct plan plan = { .count = 2, .then = write_all };
 
 	(void)state;
 	make_stream(true);
@@ -170,9 +164,7 @@ a_receipt_of_all_is_whole(void **state)
 static void
 a_file_is_sent_whole(void **state)
 {
-	struct plan plan = { .count = 2,
-			     .every_ms = EVERY_MS,
-			     .then = read_all };
+	struct plan plan = { .count = 2, .then = read_all };
 	int file = memfd_create("repeat", 0);
 	off_t offset = 0;
 
@@ -193,9 +185,7 @@ a_file_is_sent_whole(void **state)
 static void
 an_error_leaves_the_part(void **state)
 {
-	struct plan plan = { .count = 1,
-			     .every_ms = EVERY_MS,
-			     .then = close_reader };
+	struct plan plan = { .count = 1, .then = close_reader };
 	ssize_t r;
 
 	(void)state;
@@ -213,9 +203,7 @@ an_error_leaves_the_part(void **state)
 static void
 an_error_after_a_part_raises_no_signal(void **state)
 {
-	struct plan plan = { .count = 1,
-			     .every_ms = EVERY_MS,
-			     .then = close_reader };
+	struct plan plan = { .count = 1, .then = close_reader };
 	ssize_t r;
 
 	(void)state;
@@ -236,9 +224,7 @@ an_error_after_a_part_raises_no_signal(void **state)
 static void
 a_signal_of_the_host_leaves_the_part(void **state)
 {
-	struct plan plan = { .count = 1,
-			     .every_ms = EVERY_MS,
-			     .last = SIGUSR2 };
+	struct plan plan = { .count = 1, .last = SIGUSR2 };
 
 	(void)state;
 	make_stream(false);
@@ -332,9 +318,7 @@ which_files_have_a_rest(void **state)
 static void
 all_registers_are_kept(void **state)
 {
-	struct plan plan = { .count = 2,
-			     .every_ms = EVERY_MS,
-			     .then = read_all };
+	struct plan plan = { .count = 2, .then = read_all };
 	uint64_t in[3], out[3], low[2], flags;
 	long result;
 
