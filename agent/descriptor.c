@@ -51,17 +51,13 @@ read_own(int fd, int option, void *value, socklen_t size_bytes)
 			 &size_bytes) == 0;
 }
 
+/* Of a socket of another process. */
 static bool
 read_copied(int pid, int fd, int option, void *value, socklen_t size_bytes)
 {
-	struct statx type;
+	long process = sys_call2(SYS_pidfd_open, pid, 0), copy;
 	bool found = false;
-	long process, copy;
 
-	/* The end of a copy of another kind of file might do more. */
-	if (!read_type(pid, fd, &type) || !S_ISSOCK(type.stx_mode))
-		return false;
-	process = sys_call2(SYS_pidfd_open, pid, 0);
 	if (sys_failed(process))
 		return false;
 	copy = sys_call3(SYS_pidfd_getfd, process, fd, 0);
@@ -76,51 +72,43 @@ read_copied(int pid, int fd, int option, void *value, socklen_t size_bytes)
 static bool
 read_option(int pid, int fd, int option, void *value, socklen_t size_bytes)
 {
-	if (pid == sys_getpid())
-		return read_own(fd, option, value, size_bytes);
-	return !is_filtered() &&
-	       read_copied(pid, fd, option, value, size_bytes);
+	return pid == sys_getpid()
+		       ? read_own(fd, option, value, size_bytes)
+		       : read_copied(pid, fd, option, value, size_bytes);
 }
 
 bool
 descriptor_is_stream(int pid, int fd)
 {
+	struct statx file;
 	int type = 0;
 
-	return !is_filtered() &&
+	/* The end of a copy of another kind of file might do more. */
+	return !is_filtered() && read_type(pid, fd, &file) &&
+	       S_ISSOCK(file.stx_mode) &&
 	       read_option(pid, fd, SO_TYPE, &type, sizeof(type)) &&
 	       type == SOCK_STREAM;
-}
-
-static bool
-read_device(int pid, int fd, struct statx *type)
-{
-	return !is_filtered() && read_type(pid, fd, type) &&
-	       S_ISCHR(type->stx_mode);
-}
-
-bool
-descriptor_is_device(int pid, int fd)
-{
-	struct statx type;
-
-	return read_device(pid, fd, &type);
 }
 
 bool
 descriptor_is_source(int pid, int fd)
 {
-	struct statx type;
+	struct statx file;
 
-	return read_device(pid, fd, &type) &&
-	       type.stx_rdev_major == MAJOR_MEMORY;
+	return !is_filtered() && read_type(pid, fd, &file) &&
+	       S_ISCHR(file.stx_mode) && file.stx_rdev_major == MAJOR_MEMORY;
 }
 
 bool
-descriptor_times_out(int pid, int fd, int option)
+descriptor_may_notice(int pid, int fd, int option)
 {
 	struct timeval timeout = { 0, 0 };
+	struct statx file;
 
-	return read_option(pid, fd, option, &timeout, sizeof(timeout)) &&
-	       (timeout.tv_sec != 0 || timeout.tv_usec != 0);
+	if (is_filtered() || !read_type(pid, fd, &file))
+		return true;
+	if (!S_ISSOCK(file.stx_mode))
+		return S_ISCHR(file.stx_mode);
+	return !read_option(pid, fd, option, &timeout, sizeof(timeout)) ||
+	       timeout.tv_sec != 0 || timeout.tv_usec != 0;
 }

@@ -191,7 +191,7 @@ bool threads_read_call_site(struct threads *threads,
 /*
  * True if a thread that is blocked in the call would notice a handler of ours:
  * it would end early, begin its time-out anew, or return the part that it has
- * transferred. False if that cannot be found out. [dump]
+ * done. True, too, if that cannot be found out. [dump]
  */
 bool threads_would_notice(int pid, const struct thread_call *call);
 

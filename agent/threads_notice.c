@@ -3,9 +3,8 @@
  * threads_notice.c - whether a thread would notice that its call is
  * interrupted; see threads.h.
  *
- * A call for a socket does so only if that has a time-out, which then begins
- * anew. The time-out is no argument of it, so the socket is asked. A read of a
- * device (a terminal with VMIN) may have got a part of what it waits for.
+ * A socket's time-out is no argument of the call that waits for it, so the
+ * socket is asked.
  */
 #include <sys/socket.h>
 
@@ -39,10 +38,8 @@ threads_would_notice(int pid, const struct thread_call *call)
 	case RESTART_PART:
 		return true;
 	case RESTART_ANEW:
-		return descriptor_times_out(pid, (int)call->arguments[0],
-					    option_of(call->nr)) ||
-		       (call->nr == SYS_read &&
-			descriptor_is_device(pid, (int)call->arguments[0]));
+		return descriptor_may_notice(pid, (int)call->arguments[0],
+					     option_of(call->nr));
 	default:
 		return false;
 	}
