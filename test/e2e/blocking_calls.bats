@@ -103,6 +103,13 @@ make_all_calls() {
 	diff "$calls" "$calls.other"
 }
 
+# Docker's filter refuses that, too.
+@test "the same under the filter of a container" {
+	make_all_calls "$PROG/refuse" pidfd_getfd
+	diff <(interrupted_and_filtered | expected) "$calls.self"
+	diff "$calls" "$calls.other"
+}
+
 # make_transfers MODE: large blocks all the time, dumps all the time.
 make_transfers() {
 	local mode=$1

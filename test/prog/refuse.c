@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * refuse.c - `refuse ptrace|clone command...` runs the command
+ * refuse.c - `refuse ptrace|pidfd_getfd|clone command...` runs the command
  * under a filter that answers EPERM to what the agent would like to do, as
  * containers' filters do.
  */
@@ -24,9 +24,10 @@
 	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (value), (yes), (no))
 #define RETURN(value) BPF_STMT(BPF_RET | BPF_K, (value))
 
-static struct sock_filter no_ptrace[] = {
+#define REFUSED 1 /* which instruction says what is refused */
+static struct sock_filter one_call[] = {
 	LOAD(nr),
-	EQUAL(SYS_ptrace, 0, 1),
+	[REFUSED] = EQUAL(SYS_ptrace, 0, 1),
 	RETURN(SECCOMP_RET_ERRNO | EPERM),
 	RETURN(SECCOMP_RET_ALLOW),
 };
@@ -46,13 +47,15 @@ static struct sock_filter no_clone[] = {
 int
 main(int argc, char **argv)
 {
-	struct sock_fprog program = { .len = 4, .filter = no_ptrace };
+	struct sock_fprog program = { .len = 4, .filter = one_call };
 
 	if (argc < 3)
 		return 2;
 	if (strcmp(argv[1], "clone") == 0) {
 		program.len = sizeof(no_clone) / sizeof(no_clone[0]);
 		program.filter = no_clone;
+	} else if (strcmp(argv[1], "pidfd_getfd") == 0) {
+		one_call[REFUSED].k = SYS_pidfd_getfd;
 	}
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
