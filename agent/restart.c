@@ -194,7 +194,8 @@ is_in(uintptr_t address, const stack_t *stack)
 /*
  * Memory that the interrupted code's stack can begin below, when it goes on.
  * In the signal's frame that is what rt_sigreturn does not read; where the
- * frame lies on another stack, what is free below the interrupted one.
+ * frame lies on another stack, what is free below the interrupted one. 0 if we
+ * were not called by the kernel (a sanitizer passes copies on, later).
  */
 static uintptr_t
 free_memory(const ucontext_t *context, const siginfo_t *info, uintptr_t sp)
@@ -204,6 +205,8 @@ free_memory(const ucontext_t *context, const siginfo_t *info, uintptr_t sp)
 			    !is_in(sp, other) && is_in((uintptr_t)info, other);
 
 	_Static_assert(sizeof(*info) >= REPEAT_BLOCK_BYTES, "the room there");
+	if (!arch_is_signal_frame(context, info))
+		return 0;
 	return is_elsewhere ? arch_below_red_zone(sp, REPEAT_BLOCK_BYTES)
 			    : (uintptr_t)info;
 }

@@ -7,6 +7,8 @@
 #ifndef HEAPAGENT_ARCH_X86_64_CONTEXT_H
 #define HEAPAGENT_ARCH_X86_64_CONTEXT_H
 
+#include <signal.h>
+#include <stdbool.h>
 #include <sys/user.h>
 #include <ucontext.h>
 
@@ -23,6 +25,19 @@ struct arch_call {
 #define ARCH_SYSCALL_BYTES 2
 /* Below the stack pointer the ABI lets a function use so much. */
 #define ARCH_RED_ZONE_BYTES 128
+
+/*
+ * True if these two are where the kernel put them for a handler (struct
+ * rt_sigframe of its asm/sigframe.h), and not copies that somebody made: its
+ * ucontext is smaller than libc's.
+ */
+static inline bool
+arch_is_signal_frame(const ucontext_t *context, const siginfo_t *info)
+{
+	const uintptr_t kernels_ucontext_bytes = 304;
+
+	return (uintptr_t)info - (uintptr_t)context == kernels_ucontext_bytes;
+}
 
 static inline struct unwind_registers
 arch_context_registers(const ucontext_t *context)

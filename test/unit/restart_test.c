@@ -207,6 +207,23 @@ a_close_is_never_made_again(void **state)
 	assert_false(ended(&context));
 }
 
+/* A sanitizer calls handlers with copies: no stack may begin there. */
+static void
+a_copy_of_the_frame_is_no_stack(void **state)
+{
+	struct code code = code_of(SYS_connect);
+	ucontext_t context = interrupted(&code);
+
+	(void)state;
+	assert_true(ended(&context));
+	assert_rerun(&context, &code, SYS_connect);
+	code = code_of(SYS_write);
+	context = interrupted(&code);
+	context.uc_mcontext.gregs[REG_RAX] = 10;
+	context.uc_mcontext.gregs[REG_RDX] = 100;
+	assert_false(ended(&context));
+}
+
 /* A signal of the host that is pending is what the call ended for. */
 static void
 a_pending_signal_wants_the_result(void **state)
@@ -376,6 +393,7 @@ main(void)
 		cmocka_unit_test(code_that_cannot_be_read_is_not),
 		cmocka_unit_test(a_sleep_goes_on_with_what_remains),
 		cmocka_unit_test(a_close_is_never_made_again),
+		cmocka_unit_test(a_copy_of_the_frame_is_no_stack),
 		cmocka_unit_test(a_pending_signal_wants_the_result),
 		cmocka_unit_test(other_code_is_no_restart),
 		cmocka_unit_test(a_restart_is_as_if_interrupted),
