@@ -107,6 +107,7 @@ all_but_woken() {
 	tracer=$!
 	wait_for 60 traced
 	dump 1
+	cat "$BATS_TEST_TMPDIR/gdb" # shown if this fails
 	all_but_woken
 	says ptrace "refused for [0-9]+ \(EPERM, traced by $tracer\): 1 self, .*by signal.*"
 }

@@ -98,8 +98,12 @@ run(void *argument)
 	unsigned kind = (unsigned)(unsigned long)argument;
 
 	pthread_setname_np(pthread_self(), kinds[kind].name);
-	kinds[kind].run();
-	returned = 1;
+	/* A tracer that comes makes some return: they wait again, as one that
+	 * ends just then confuses gdb now and then. */
+	for (;;) {
+		kinds[kind].run();
+		returned = 1;
+	}
 	return NULL;
 }
 
