@@ -31,6 +31,12 @@ on_alarm(int nr)
 static void *
 send(void *argument)
 {
+	sigset_t alarm;
+
+	/* The alarms are the waiter's, whatever it does when they come. */
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &alarm, NULL);
 	while (!__atomic_load_n(&done, __ATOMIC_RELAXED))
 		pthread_kill(waiter, SIGUSR2);
 	return argument;
