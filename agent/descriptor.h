@@ -16,8 +16,8 @@
  * [any] */
 bool descriptor_is_stream(int pid, int fd);
 
-/* True of a device that always has more to read: /dev/zero, /dev/urandom and
- * the like. False, too, if that cannot be found out. [any] */
+/* True of a device that always has more to read: /dev/zero, /dev/full,
+ * /dev/random, /dev/urandom. False, too, if that cannot be found out. [any] */
 bool descriptor_is_source(int pid, int fd);
 
 /*

@@ -311,6 +311,8 @@ which_files_have_a_rest(void **state)
 	assert_true(is_part_of("/dev/urandom", O_RDONLY, SYS_read));
 	assert_false(is_part_of("/proc/self/exe", O_RDONLY, SYS_read));
 	assert_false(is_part_of("/dev/ptmx", O_RDWR, SYS_read));
+	/* Of the same major, like /dev/kmsg. */
+	assert_false(is_part_of("/dev/null", O_RDONLY, SYS_read));
 	assert_true(is_part_of("/dev/null", O_WRONLY, SYS_write));
 }
 
