@@ -18,6 +18,17 @@ symbolize_of = $(patsubst symbolize/proto.c,$(symbolize_pb_c),\
 # A program states its own compiler flags the same way: `CFLAGS: -O0`.
 cflags_of = $(shell sed -n 's/^.*CFLAGS: *\([^*]*\).*$$/\1/p' $(1))
 
+# $(call build_program,FLAGS,SOURCES,LIBRARIES): one compiler call a source, as
+# one for all would write down the headers of the last source alone.
+define build_program
+	$(Q)rm -rf $@.parts && mkdir -p $@.parts
+	$(Q)set -e; for source in $(2); do \
+		part=$@.parts/$$(echo $$source | tr / _); \
+		$(CC) $(1) -MT $@ -MF $$part.d -c -o $$part.o $$source; \
+	done
+	$(Q)$(CC) $(1) -o $@ $@.parts/*.o $(3)
+endef
+
 .PHONY: tests
 tests: $(unit_bin) $(prog_bin)
 
@@ -25,18 +36,15 @@ tests: $(unit_bin) $(prog_bin)
 $(B)/test/unit/%: test/unit/%.c $$(call link_of,test/unit/$$*.c) \
 		$$(call symbolize_of,test/unit/$$*.c) Makefile
 	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(TEST_CFLAGS) $(if $(call symbolize_of,$<),-Isymbolize \
-		-I$(B)/symbolize) $(call cflags_of,$<) -o $@ $< \
-		$(call link_of,$<) $(call symbolize_of,$<) -lcmocka \
-		$(call libs_of,$<)
+	$(call build_program,$(TEST_CFLAGS) $(if $(call symbolize_of,$<),-Isymbolize \
+		-I$(B)/symbolize) $(call cflags_of,$<),$< $(call link_of,$<) \
+		$(call symbolize_of,$<),-lcmocka $(call libs_of,$<))
 
 # A program may link agent modules, too; most do not.
 $(B)/test/prog/%: test/prog/%.c $$(call link_of,test/prog/$$*.c) Makefile
 	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(TEST_CFLAGS) $(call cflags_of,$<) -o $@ $< \
-		$(call link_of,$<) -pthread -ldl $(call libs_of,$<)
+	$(call build_program,$(TEST_CFLAGS) $(call cflags_of,$<),$< \
+		$(call link_of,$<),-pthread -ldl $(call libs_of,$<))
 
 # C++ programs, and libraries that programs open or that are preloaded.
 prog_cc_src := $(wildcard test/prog/*.cc)
@@ -65,10 +73,9 @@ tests: $(stress_bin)
 
 $(B)/test/stress/%: test/stress/%.c $$(call link_of,test/stress/$$*.c) Makefile
 	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(TEST_CFLAGS) -O2 -fsanitize=thread $(call cflags_of,$<) \
-		-o $@ $< $(call link_of,$<) -lcmocka -pthread \
-		$(call libs_of,$<)
+	$(call build_program,$(TEST_CFLAGS) -O2 -fsanitize=thread \
+		$(call cflags_of,$<),$< $(call link_of,$<),-lcmocka -pthread \
+		$(call libs_of,$<))
 
 include test/tools/build.mk
 include test/bench/build.mk
