@@ -35,6 +35,8 @@ last_line() {
 	tests
 	[ "$status" -eq 0 ]
 	[ "$(last_line)" = "2 passed, 0 failed, 1 skipped" ]
+	[ "$(tail -n 3 <<<"$output" | head -n 2)" = "skipped:
+    build/test/unit/skips_test: 1 - x # SKIP no such kernel" ]
 	[[ $output == *"Result: PASS"* ]]
 }
 
@@ -60,6 +62,8 @@ last_line() {
 	[ "$status" -ne 0 ]
 	[ "$(last_line)" = "3 passed, 1 failed, 0 skipped" ]
 	[[ $output == *"the reason"* && $output == *"on stderr"* ]]
+	[ "$(tail -n 3 <<<"$output" | head -n 2)" = "failed:
+    build/test/unit/bad_test: 2 - b" ]
 }
 
 @test "a test that dies, and one that fails after its last result" {
@@ -111,6 +115,19 @@ last_line() {
 	tests unit
 	[ "$status" -ne 0 ]
 	[[ $output == *"skip without a reason"* ]]
+}
+
+@test "help, and a wrong argument, before anything is run" {
+	tests --help
+	[ "$status" -eq 0 ]
+	[[ $output == *"run-tests [SUITE|FILE]..."* && $output != *"passed"* ]]
+	tests unit nothing
+	[ "$status" -eq 2 ]
+	[ "$(wc -l <<<"$output")" -eq 1 ]
+	[[ $output == *"'nothing' is no suite"* ]]
+	tests --check-arguments unit e2e
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
 }
 
 @test "one file, and what is none" {
