@@ -22,11 +22,6 @@
 /* "/proc/4194304/fd/2147483647" */
 #define PATH_BYTES 64
 
-/* Documentation/admin-guide/devices.txt of Linux. Of the others of that major
- * /dev/kmsg gives a record at a time. */
-#define MAJOR_MEMORY 1
-enum { MINOR_ZERO = 5, MINOR_FULL = 7, MINOR_RANDOM, MINOR_URANDOM };
-
 /* These calls are too new for many a filter, which might end us. */
 static bool
 is_filtered(void)
@@ -77,37 +72,6 @@ read_option(int pid, int fd, int option, void *value, socklen_t size_bytes)
 	return pid == sys_getpid()
 		       ? read_own(fd, option, value, size_bytes)
 		       : read_copied(pid, fd, option, value, size_bytes);
-}
-
-bool
-descriptor_is_stream(int pid, int fd)
-{
-	struct statx file;
-	int type = 0;
-
-	/* The end of a copy of another kind of file might do more. */
-	return !is_filtered() && read_type(pid, fd, &file) &&
-	       S_ISSOCK(file.stx_mode) &&
-	       read_option(pid, fd, SO_TYPE, &type, sizeof(type)) &&
-	       type == SOCK_STREAM;
-}
-
-static bool
-is_endless(uint32_t major, uint32_t minor)
-{
-	return major == MAJOR_MEMORY &&
-	       (minor == MINOR_ZERO || minor == MINOR_FULL ||
-		minor == MINOR_RANDOM || minor == MINOR_URANDOM);
-}
-
-bool
-descriptor_is_source(int pid, int fd)
-{
-	struct statx file;
-
-	return !is_filtered() && read_type(pid, fd, &file) &&
-	       S_ISCHR(file.stx_mode) &&
-	       is_endless(file.stx_rdev_major, file.stx_rdev_minor);
 }
 
 bool

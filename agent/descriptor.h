@@ -12,14 +12,6 @@
 
 #include <stdbool.h>
 
-/* True of a socket of SOCK_STREAM. False, too, if that cannot be found out.
- * [any] */
-bool descriptor_is_stream(int pid, int fd);
-
-/* True of a device that always has more to read: /dev/zero, /dev/full,
- * /dev/random, /dev/urandom. False, too, if that cannot be found out. [any] */
-bool descriptor_is_source(int pid, int fd);
-
 /*
  * True if a thread that waits for it would notice an interruption: of a socket
  * that has that time-out (SO_RCVTIMEO or SO_SNDTIMEO), which would begin anew,

@@ -18,10 +18,8 @@
 #include "call_number.h"
 #include "compiler.h"
 #include "config.h"
-#include "repeat.h"
 #include "resume.h"
 #include "sys.h"
-#include "transfer.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 /* From some 292 years on nanoseconds do not fit; it does not matter then. */
@@ -49,7 +47,7 @@ is_any(long nr)
 static bool
 is_known(long nr)
 {
-	return restart_timeout_argument(nr) >= 0 || transfer_is_known(nr);
+	return restart_timeout_argument(nr) >= 0;
 }
 
 long
@@ -88,28 +86,6 @@ take_off(long nr, uint64_t address, uint64_t spent_ns)
 	return true;
 }
 
-bool
-restart_is_part(int pid, const struct arch_call *call, long nr)
-{
-	/* One that is about to be made has its number where the result will
-	 * be. */
-	return call->result > 0 && call_ends_at(call->ip) &&
-	       transfer_is_part(pid, nr, call->arguments, call->result);
-}
-
-bool
-restart_again(struct arch_call *call, long nr, uintptr_t block)
-{
-	bool is_part = call->result > 0;
-
-	if ((is_part || nr == SYS_connect) && repeat_call(call, nr, block))
-		return true;
-	if (is_part)
-		return false;
-	arch_call_rerun(call, nr);
-	return true;
-}
-
 /* Takes the time that remains into account: false if it is not known. */
 static bool
 set_time(struct arch_call *call, long nr, uint64_t begin_ns)
@@ -120,8 +96,7 @@ set_time(struct arch_call *call, long nr, uint64_t begin_ns)
 	uint64_t remaining;
 
 	switch (how) {
-	case RESTART_UNKNOWN: /* a transfer, or it would not be here */
-		return call->result > 0;
+	case RESTART_UNKNOWN:
 	case RESTART_NEVER:
 		return false;
 	case RESTART_LESS:
@@ -137,22 +112,6 @@ set_time(struct arch_call *call, long nr, uint64_t begin_ns)
 	}
 }
 
-static long
-number_of(const struct arch_call *call, bool (*is_wanted)(long nr))
-{
-	long nr = repeat_number(call->ip, call->sp);
-
-	return nr >= 0 ? nr : call_number(call->ip, call->sp, is_wanted);
-}
-
-/* True if the call has ended for a signal's sake. */
-static bool
-has_ended_early(const struct arch_call *call, long nr)
-{
-	return call->result == -EINTR ||
-	       restart_is_part(sys_getpid(), call, nr);
-}
-
 uint64_t
 restart_begin(ucontext_t *context)
 {
@@ -162,71 +121,34 @@ restart_begin(ucontext_t *context)
 	return sys_clock_ns(CLOCK_MONOTONIC);
 }
 
-struct unwind_registers
-restart_registers(const ucontext_t *context)
-{
-	struct unwind_registers registers = arch_context_registers(context);
-
-	repeat_registers(&registers,
-			 (uintptr_t)context->uc_mcontext.gregs[REG_RCX]);
-	return registers;
-}
-
 long
 restart_interrupted(const ucontext_t *context)
 {
 	struct arch_call call = arch_context_call(context);
-	long nr;
 
-	/* The kernel has set it back, as restart_again() does. */
+	/* The kernel has set it back, as restart_call() does. */
 	if (call_is_at(call.ip))
 		return call.result;
-	nr = number_of(&call, is_any);
-	return has_ended_early(&call, nr) ? nr : -1;
-}
-
-static bool
-is_in(uintptr_t address, const stack_t *stack)
-{
-	return address - (uintptr_t)stack->ss_sp < stack->ss_size;
-}
-
-/*
- * Memory that the interrupted code's stack can begin below, when it goes on.
- * In the signal's frame that is what rt_sigreturn does not read; where the
- * frame lies on another stack, what is free below the interrupted one. 0 if we
- * were not called by the kernel (a sanitizer passes copies on, later).
- */
-static uintptr_t
-free_memory(const ucontext_t *context, const siginfo_t *info, uintptr_t sp)
-{
-	const stack_t *other = &context->uc_stack;
-	bool is_elsewhere = (other->ss_flags & SS_DISABLE) == 0 &&
-			    !is_in(sp, other) && is_in((uintptr_t)info, other);
-
-	_Static_assert(sizeof(*info) >= REPEAT_BLOCK_BYTES, "the room there");
-	if (!arch_is_signal_frame(context, info))
-		return 0;
-	return is_elsewhere ? arch_below_red_zone(sp, REPEAT_BLOCK_BYTES)
-			    : (uintptr_t)info;
+	return call.result == -EINTR ? call_number(call.ip, call.sp, is_any)
+				     : -1;
 }
 
 bool
-restart_call(ucontext_t *context, siginfo_t *info, uint64_t begin_ns)
+restart_call(ucontext_t *context, uint64_t begin_ns)
 {
 	struct arch_call call = arch_context_call(context);
 	long nr;
 
-	if (call.result != -EINTR && !(call.result > 0 && info != NULL))
+	if (call.result != -EINTR)
 		return false;
-	nr = number_of(&call, is_known);
-	if (nr < 0 || !has_ended_early(&call, nr))
+	nr = call_number(call.ip, call.sp, is_known);
+	if (nr < 0)
 		return false;
-	if (call.result == -EINTR && restart_is_remembered(nr, call.arguments))
+	if (restart_is_remembered(nr, call.arguments))
 		resume_call(context); /* returns if it cannot be done */
-	if (has_pending_signal(context) || !set_time(&call, nr, begin_ns) ||
-	    !restart_again(&call, nr, free_memory(context, info, call.sp)))
+	if (has_pending_signal(context) || !set_time(&call, nr, begin_ns))
 		return false;
+	arch_call_rerun(&call, nr);
 	arch_context_set_call(context, &call);
 	return true;
 }

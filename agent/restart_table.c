@@ -36,7 +36,7 @@ enum form {
 	FORM_FUTEX,
 	FORM_EVENTS, /* io_getevents: as FORM_POINTER; at least argument 1 */
 	FORM_URING,
-	FORM_LINGER, /* for what the socket says */
+	FORM_ONCE, /* the second one would say or do something else */
 };
 
 /* What becomes of it if its thread is stopped by ptrace and goes on. */
@@ -74,7 +74,9 @@ static const struct call calls[] = {
 	{ SYS_io_getevents, FORM_EVENTS, 4, STOP_EINTR },
 	{ SYS_io_pgetevents, FORM_EVENTS, 4, STOP_EINTR },
 	{ SYS_io_uring_enter, FORM_URING, 0, STOP_EINTR },
-	{ SYS_close, FORM_LINGER, 0, STOP_ENDS },
+	{ SYS_close, FORM_ONCE, 0, STOP_ENDS }, /* SO_LINGER */
+	/* With SO_SNDTIMEO. Made again it would say EALREADY. */
+	{ SYS_connect, FORM_ONCE, 0, STOP_ENDS },
 	/*
 	 * Of a socket with SO_RCVTIMEO or SO_SNDTIMEO (the kernel restarts
 	 * the others). The time-out begins anew.
@@ -88,7 +90,6 @@ static const struct call calls[] = {
 	{ SYS_writev, FORM_TRANSFER, 0, STOP_EINTR },
 	{ SYS_accept, FORM_SOCKET, 0, STOP_EINTR },
 	{ SYS_accept4, FORM_SOCKET, 0, STOP_EINTR },
-	{ SYS_connect, FORM_SOCKET, 0, STOP_EINTR },
 	{ SYS_recvfrom, FORM_RECEIVE, 3, STOP_EINTR },
 	{ SYS_recvmsg, FORM_RECEIVE, 2, STOP_EINTR },
 	{ SYS_sendto, FORM_TRANSFER, 0, STOP_EINTR },
@@ -203,7 +204,7 @@ restart_how(long nr, const uint64_t *arguments)
 			return RESTART_PART;
 		endless = (arguments[3] & URING_EXT_ARG) == 0;
 		break;
-	case FORM_LINGER:
+	case FORM_ONCE:
 		return RESTART_NEVER;
 	}
 	return endless ? RESTART_AS_IS : RESTART_NEVER;

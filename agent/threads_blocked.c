@@ -13,7 +13,6 @@
 
 #include "counters.h"
 #include "frame.h"
-#include "repeat.h"
 #include "restart.h"
 #include "threads.h"
 
@@ -95,7 +94,6 @@ read_unstopped(struct threads *threads, struct thread_record *record,
 			return false;
 		registers.ip = record->call.ip;
 		registers.sp = record->call.sp;
-		repeat_registers(&registers, 0);
 		count = threads_walk_into(threads, frames, &registers, 0);
 		certain =
 			before != 0 && is_where_it_was(threads, record, before);

@@ -8,9 +8,8 @@
  * PTRACE_SEIZE sends no signal and INTERRUPT runs no handler: the kernel
  * restarts what the thread slept in. Where it does not (restart.h), the thread
  * is read from its syscall file; if it entered such a call between our look
- * and our stop, the call is set back to its beginning, or goes on with what is
- * left to do. A signal of the host that arrives just then is handed on with the
- * detach.
+ * and our stop, the call is set back to its beginning. A signal of the host that
+ * arrives just then is handed on with the detach.
  */
 #include <errno.h>
 #include <sched.h>
@@ -20,7 +19,6 @@
 #include "arch/x86_64_context.h"
 #include "compiler.h"
 #include "config.h"
-#include "repeat.h"
 #include "restart.h"
 #include "resume.h"
 #include "sys.h"
@@ -149,27 +147,16 @@ has_pending_signal(int pid, int tid)
 		       0;
 }
 
-/* True if the call has ended for the sake of our stop. */
-static bool
-has_ended_early(const struct threads *threads, int tid,
-		const struct arch_call *call, long nr)
-{
-	return (call->result == -EINTR
-			? restart_follows_stop(nr)
-			: restart_is_part(threads->pid, call, nr)) &&
-	       !has_pending_signal(threads->pid, tid);
-}
-
 static void
 set_back(const struct threads *threads, int tid, struct user_regs_struct *regs)
 {
 	struct arch_call call = arch_ptrace_call(regs);
 	long nr = (long)regs->orig_rax;
 
-	if (!has_ended_early(threads, tid, &call, nr) ||
-	    !restart_again(&call, nr,
-			   arch_below_red_zone(call.sp, REPEAT_BLOCK_BYTES)))
+	if (call.result != -EINTR || !restart_follows_stop(nr) ||
+	    has_pending_signal(threads->pid, tid))
 		return;
+	arch_call_rerun(&call, nr);
 	arch_ptrace_set_call(regs, &call);
 	(void)PTRACE(PTRACE_SETREGS, tid, 0, regs);
 }
@@ -187,7 +174,6 @@ read_stopped(struct threads *threads, int tid, struct thread_record *record,
 			arch_ptrace_registers(&regs);
 
 		resume_registers(&registers);
-		repeat_registers(&registers, regs.rcx);
 		if (record != NULL) {
 			threads_walk(threads, record, &registers,
 				     arch_ptrace_thread_pointer(&regs));

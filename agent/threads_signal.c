@@ -54,7 +54,7 @@ fill(struct slot *slot, const ucontext_t *context)
 {
 	struct span own = { 0, 0 };
 	struct unwind_request request = {
-		.registers = restart_registers(context),
+		.registers = arch_context_registers(context),
 		.method = asked.method,
 		.thread_pointer = arch_thread_pointer(),
 		.own = &own,
@@ -89,7 +89,7 @@ answer(int signal, siginfo_t *info, void *context)
 	 * slots lies before it. */
 	(void)atomic_add_acq_rel(&asked.entered, -1U);
 	/* Last, because it may not return. */
-	(void)restart_call(context, info, begin_ns);
+	(void)restart_call(context, begin_ns);
 }
 
 /* A real-time signal that the host does not use, or 0. */

@@ -384,6 +384,7 @@ on_signal(int signal, siginfo_t *info, void *context)
 {
 	uint64_t begin_ns;
 
+	(void)info;
 	if (!is_own_process())
 		return;
 	if (!trigger.installed) {
@@ -393,11 +394,10 @@ on_signal(int signal, siginfo_t *info, void *context)
 	begin_ns = restart_begin(context);
 	if (in_new_sandbox()) {
 		counter_add(COUNTER_dumps_refused_seccomp);
-		info = NULL;
 	} else if (requests_take(&trigger.requests, dump_child_alive)) {
 		const struct dump_origin origin = {
 			.tid = sys_gettid(),
-			.registers = restart_registers(context),
+			.registers = arch_context_registers(context),
 			.thread_pointer = arch_thread_pointer(),
 			.call = threads_interrupted_call(context),
 		};
@@ -407,7 +407,7 @@ on_signal(int signal, siginfo_t *info, void *context)
 		counter_add(COUNTER_dumps_merged);
 	}
 	/* Last, because it may not return. */
-	(void)restart_call(context, info, begin_ns);
+	(void)restart_call(context, begin_ns);
 }
 
 static bool

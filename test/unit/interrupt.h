@@ -47,7 +47,8 @@ install_handlers(void (*on_ours)(int nr, siginfo_t *info, void *context))
 	host_handled = 0;
 }
 
-/* Until the first thread of the process has been blocked for some ms. */
+/* Until the first thread of the process has been blocked for some ms, or has
+ * ended. */
 static inline void
 await_blocked(pid_t pid)
 {
@@ -59,8 +60,10 @@ await_blocked(pid_t pid)
 
 		sys_sleep_ns(NS_PER_MS);
 		/* "4711 (name) S ..." */
-		if (sys_read_file(path, text, sizeof(text)) > 0 &&
-		    (state = strrchr(text, ')')) != NULL && state[2] != 'S')
+		if (sys_read_file(path, text, sizeof(text)) <= 0 ||
+		    (state = strrchr(text, ')')) == NULL || state[2] == 'Z')
+			return;
+		if (state[2] != 'S')
 			seen = -1;
 	}
 }
