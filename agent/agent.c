@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 #include "atomics.h"
 #include "compiler.h"
@@ -34,8 +35,11 @@
 #include "unwind.h"
 #include "unwind_libunwind.h"
 
-/* Of the dynamic loader, from before the first relocation: &argc. */
-extern void *__libc_stack_end;
+/*
+ * Of glibc's dynamic loader, from before the first relocation: &argc. NULL in
+ * another libc; weak, so that the library needs no file that only glibc has.
+ */
+extern void *__libc_stack_end __attribute__((weak));
 
 /* Atomic; each step is taken once. */
 static enum {
@@ -148,8 +152,7 @@ make_tables(void)
 static bool
 start_tables(void)
 {
-	char **argv = (char **)__libc_stack_end + 1;
-	char **envp = argv + *(long *)__libc_stack_end + 1;
+	char **envp;
 	int error;
 
 	/*
@@ -158,6 +161,12 @@ start_tables(void)
 	 */
 	if (getauxval(AT_SECURE) != 0)
 		return false;
+	if (&__libc_stack_end == NULL) {
+		config_read(environ);
+		log_info("no profiles: this program's libc is not glibc");
+		return false;
+	}
+	envp = (char **)__libc_stack_end + *(long *)__libc_stack_end + 2;
 	config_read(envp);
 	if (!config.children)
 		leave_children_alone(envp);

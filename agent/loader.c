@@ -14,6 +14,7 @@
 
 #include "compiler.h"
 #include "region.h"
+#include "symbol.h"
 #include "sys.h"
 
 #define PAGE_BYTES ((uintptr_t)4096)
@@ -88,7 +89,7 @@ snapshot_take(void)
 int
 loader_init(bool use_snapshot)
 {
-	void *symbol = dlsym(RTLD_DEFAULT, "_dl_find_object");
+	void *symbol = symbol_default("_dl_find_object");
 
 	find_object = NULL;
 	memset(&snapshot, 0, sizeof(snapshot));

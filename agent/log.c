@@ -2,6 +2,7 @@
 /* log.c - one-line messages without stdio; see log.h. */
 #include "log.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compiler.h"
 #include "config.h"
+#include "error_texts.h"
 #include "sys.h"
 
 #define LINE_BYTES 512
@@ -177,10 +180,17 @@ log_info(const char *format, ...)
 const char *
 log_error_text(long error)
 {
-	/* A look into a table: no lock, no translation (strerror(3)). */
-	const char *text = strerrordesc_np((int)-error);
+	/* Not strerrordesc_np(), of glibc 2.32: others have to load us, too. */
+	static const char *const texts[] = {
+#define ERROR_TEXT(name, text) [name] = text,
+		ERROR_TEXTS(ERROR_TEXT)
+#undef ERROR_TEXT
+	};
+	uint64_t number = (uint64_t)-error;
 
-	return text == NULL ? "unknown error" : text;
+	return number < ARRAY_SIZE(texts) && texts[number] != NULL
+		       ? texts[number]
+		       : "unknown error";
 }
 
 void

@@ -7,10 +7,12 @@
  * arena that is never given back. free and realloc must then know its blocks;
  * they go through a check of the address from that moment on, and cost nothing
  * where the arena stays unused, which is everywhere we know of.
+ *
+ * What a libc does not have yet (reallocarray before glibc 2.26), ours make of
+ * what it has.
  */
 #include "real.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +21,7 @@
 #include "atomics.h"
 #include "compiler.h"
 #include "log.h"
+#include "symbol.h"
 #include "thread.h"
 
 #define BOOT_BYTES ((size_t)64 << 10)
@@ -151,12 +154,58 @@ READ_MOSTLY struct real_functions real = {
 		.free = first_free,
 };
 
-/* The function of that name behind ours. Every libc we run on has them all. */
+static void *
+missing_reallocarray(void *p, size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (!__builtin_mul_overflow(count, size, &bytes))
+		return real.realloc(p, bytes);
+	errno = ENOMEM;
+	return NULL;
+}
+
+/* musl has none, so nobody there calls ours: nothing to be made. */
+static void *
+missing_pvalloc(UNUSED size_t size)
+{
+	errno = ENOMEM;
+	return NULL;
+}
+
+/*
+ * Before glibc 2.34 dlclose is in libdl. What calls ours in a program without
+ * it was opened by libc itself (an NSS or iconv module) and brought it along.
+ */
+static int
+missing_dlclose(void *handle)
+{
+	int (*found)(void *) = (int (*)(void *))symbol_search_next("dlclose");
+
+	return found != NULL ? found(handle) : -1;
+}
+
+/* In place of a function that this libc does not have; NULL: all have it. */
+static void *
+substitute(const char *name)
+{
+	if (strcmp(name, "reallocarray") == 0)
+		return (void *)missing_reallocarray;
+	if (strcmp(name, "pvalloc") == 0)
+		return (void *)missing_pvalloc;
+	if (strcmp(name, "dlclose") == 0)
+		return (void *)missing_dlclose;
+	return NULL;
+}
+
+/* The function of that name behind ours. */
 static void *
 next_function(const char *name)
 {
-	void *found = dlsym(RTLD_NEXT, name);
+	void *found = symbol_next(name);
 
+	if (found == NULL)
+		found = substitute(name);
 	if (found == NULL) {
 		log_warn("no %s behind the agent's in this program", name);
 		__builtin_trap();

@@ -7,7 +7,6 @@
  */
 #include "unwind_libunwind.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 
@@ -17,6 +16,7 @@
 #include "compiler.h"
 #include "frame.h"
 #include "modules.h"
+#include "symbol.h"
 
 #define STRING_OF(x) #x
 #define EXPANDED_STRING_OF(x) STRING_OF(x)
@@ -33,7 +33,7 @@ static struct {
 static int
 look_up(void *handle, const char *name, void *function)
 {
-	void *symbol = dlsym(handle, name);
+	void *symbol = symbol_in(handle, name);
 
 	if (symbol == NULL)
 		return -ENOENT;
@@ -49,7 +49,7 @@ look_up(void *handle, const char *name, void *function)
 int
 unwind_libunwind_load(void)
 {
-	void *handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+	void *handle = symbol_open("libunwind.so.8");
 
 	if (handle == NULL || LOOK_UP(handle, unw_init_local2, &lib.init) ||
 	    LOOK_UP(handle, unw_step, &lib.step) ||

@@ -2,7 +2,7 @@
 /*
  * modules_test.c - records of loaded files, and of files loaded in turn.
  *
- * LINK: modules loader elf_image executable region counters sys
+ * LINK: modules loader symbol elf_image executable region counters sys
  * LIBS: -lpthread
  */
 #include "modules.h"
