@@ -4,14 +4,16 @@
  * it left behind.
  *
  *	torment [-p PRELOAD] [-i MS] [-s SIGNAL] [-t SECONDS]
- *		[-r REPORT] COMMAND...
+ *		[-r REPORT] [-d] COMMAND...
  *	-p	LD_PRELOAD of the command
  *	-i	a signal every so many milliseconds (0: none, the default)
  *	-s	which signal (default: 12, SIGUSR2)
  *	-t	the command is killed after so many seconds (default: 30)
  *	-r	a file that gets one line: signals=N zombies=N leftovers=N
+ *	-d	its descendants get signals, too
  *
- * A signal is sent only while the process catches it. `zombies` are dump
+ * A signal is sent only while the process catches it, and to a descendant only
+ * when it is older than SETTLED_MS: one that is about to exec would be ended. `zombies` are dump
  * children that the command had not reaped one interval later, `leftovers`
  * what still ran two seconds after the command's end: they come to us, as
  * the subreaper, and are killed. Exit status: the command's, 128 + N for a
@@ -34,6 +36,7 @@
 #define LEFTOVER_MS 2000
 #define TICK_MS 20
 #define ZOMBIES_MAX 64
+#define SETTLED_MS 1500
 
 static struct {
 	const char *preload;
@@ -41,9 +44,11 @@ static struct {
 	long interval_ms;
 	int signal;
 	long seconds;
+	bool descendants;
 } options = { .signal = SIGUSR2, .seconds = 30 };
 
 static unsigned long signals, zombies, leftovers;
+static pid_t main_pid;
 
 static long
 now_ms(void)
@@ -165,14 +170,14 @@ start(char **argv)
 
 /* Reaps whoever came to us; true once the command itself has ended. */
 static bool
-reap(pid_t command, int *status)
+reap(pid_t awaited, int *status)
 {
 	bool ended = false;
 	int each;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &each, WNOHANG | __WALL)) > 0) {
-		if (pid != command)
+		if (pid != awaited)
 			continue;
 		*status = each;
 		ended = true;
@@ -187,6 +192,50 @@ kill_leftover(pid_t pid)
 	fprintf(stderr, "torment: left behind: %d %s\n", (int)pid,
 		status_field(pid, "Name"));
 	kill(pid, SIGKILL);
+}
+
+/* How long ago the process was made, in milliseconds; 0 if it is gone. */
+static long
+age_ms(pid_t pid)
+{
+	char path[64], line[1024];
+	const char *after_name = NULL;
+	struct timespec now;
+	long ticks = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return 0;
+	if (fgets(line, sizeof(line), file) != NULL)
+		after_name = strrchr(line, ')');
+	fclose(file);
+	/* Its start is the 22nd field (proc(5)), the name the second. */
+	for (int field = 2; after_name != NULL && field < 22; field++)
+		after_name = strchr(after_name + 1, ' ');
+	if (after_name == NULL)
+		return 0;
+	ticks = atol(after_name);
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000 -
+	       ticks * 1000 / sysconf(_SC_CLK_TCK);
+}
+
+static void
+ask(pid_t pid)
+{
+	if (catches(pid, options.signal) && kill(pid, options.signal) == 0)
+		signals++;
+}
+
+/* Asks a descendant of ours, which may be the command itself, and its own. */
+static void
+ask_descendant(pid_t pid)
+{
+	if (pid == main_pid || age_ms(pid) > SETTLED_MS)
+		ask(pid);
+	each_child(pid, ask_descendant);
 }
 
 static int
@@ -212,9 +261,10 @@ attend(pid_t pid)
 			continue;
 		next = now_ms() + options.interval_ms;
 		look_for_zombies(pid);
-		if (catches(pid, options.signal) &&
-		    kill(pid, options.signal) == 0)
-			signals++;
+		if (options.descendants)
+			each_child(getpid(), ask_descendant);
+		else
+			ask(pid);
 	}
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
 				   : WEXITSTATUS(status);
@@ -225,7 +275,7 @@ parse(int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "+p:i:s:t:r:")) != -1) {
+	while ((option = getopt(argc, argv, "+p:i:s:t:r:d")) != -1) {
 		switch (option) {
 		case 'p':
 			options.preload = optarg;
@@ -241,6 +291,9 @@ parse(int argc, char **argv)
 			break;
 		case 'r':
 			options.report = optarg;
+			break;
+		case 'd':
+			options.descendants = true;
 			break;
 		default:
 			exit(2);
@@ -260,7 +313,8 @@ main(int argc, char **argv)
 	parse(argc, argv);
 	/* The process itself has no other children than these. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	result = attend(start(argv + optind));
+	main_pid = start(argv + optind);
+	result = attend(main_pid);
 	end = now_ms() + LEFTOVER_MS;
 	do {
 		reap(-1, &status);
