@@ -19,12 +19,14 @@ symbolize_of = $(patsubst symbolize/proto.c,$(symbolize_pb_c),\
 cflags_of = $(shell sed -n 's/^.*CFLAGS: *\([^*]*\).*$$/\1/p' $(1))
 
 # $(call build_program,FLAGS,SOURCES,LIBRARIES): one compiler call a source, as
-# one for all would write down the headers of the last source alone.
+# one for all would write down the headers of the last source alone. (The
+# line that is added lets a source be removed, as -MP does for headers.)
 define build_program
 	$(Q)rm -rf $@.parts && mkdir -p $@.parts
 	$(Q)set -e; for source in $(2); do \
 		part=$@.parts/$$(echo $$source | tr / _); \
 		$(CC) $(1) -MT $@ -MF $$part.d -c -o $$part.o $$source; \
+		echo "$$source:" >>$$part.d; \
 	done
 	$(Q)$(CC) $(1) -o $@ $@.parts/*.o $(3)
 endef
