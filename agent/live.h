@@ -25,7 +25,8 @@
 
 struct live_block {
 	uint64_t size_bytes;
-	double weight; /* objects that the sample stands for */
+	/* Objects that the sample stands for, as sampler_weight() gives them */
+	uint64_t weight;
 	region_offset bucket;
 	uint32_t reserved;
 };

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sampler.c - exponential gaps and weights without libm; see sampler.h.
+ * sampler.c - exponential gaps and weights in integers; see sampler.h.
+ *
+ * Floating point would raise flags of the host's, obey its rounding mode, and
+ * end it where it asked for traps: malloc and free are not known to compute.
  *
  * The generator is splitmix64 (Steele, Lea and Flood, OOPSLA 2014): one word of
  * state, period 2^64. A thread's state starts at the process's seed plus a
  * multiple of an odd constant, so no two threads start at the same point.
  */
 #include "sampler.h"
-
-#include <string.h>
 
 #include "atomics.h"
 #include "compiler.h"
@@ -54,72 +55,92 @@ sampler_fork_child(uint64_t rate_bytes, uint64_t pid)
 	atomic_store_release(&epoch, epoch + 1);
 }
 
-/*
- * Natural logarithm of a number in (0, 1]. With x = m * 2^e and m within
- * sqrt(1/2) and sqrt(2), ln m = 2 artanh(s), s = (m - 1) / (m + 1), whose
- * series has s^2 < 0.0295; the first term left out is below 1e-14.
- */
-static double
-natural_log(double x)
-{
-	const double ln2 = 0.693147180559945309;
-	const double sqrt_half = 0.707106781186547524;
-	double s, s2, sum = 0;
-	uint64_t bits;
-	int exponent;
+/* 1 in the fixed point that each function below computes in. */
+#define ONE_Q31 (UINT64_C(1) << 31)
+#define ONE_Q32 (UINT64_C(1) << 32)
 
-	memcpy(&bits, &x, sizeof(bits));
-	exponent = (int)(bits >> 52) - 1022;
-	bits = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1022) << 52;
-	memcpy(&x, &bits, sizeof(x)); /* now in [1/2, 1) */
-	if (x < sqrt_half) {
-		x *= 2;
-		exponent--;
-	}
-	s = (x - 1) / (x + 1);
-	s2 = s * s;
-	for (int k = 15; k >= 1; k -= 2)
-		sum = sum * s2 + 1.0 / k;
-	return 2 * s * sum + exponent * ln2;
+/*
+ * -ln(k / 2^63) for k from 1 to 2^63, in units of 2^-32, to 2^-29. With
+ * k / 2^63 = m * 2^e and m between sqrt(1/2) and sqrt(2), ln m =
+ * 2 artanh(s), s = (m - 1) / (m + 1), whose series has s^2 < 0.0295; the first
+ * term left out is below 2^-34.
+ */
+static uint64_t
+minus_log(uint64_t k)
+{
+	static const uint64_t reciprocals[] = {
+		ONE_Q32 / 13, ONE_Q32 / 11, ONE_Q32 / 9, ONE_Q32 / 7,
+		ONE_Q32 / 5,  ONE_Q32 / 3,  ONE_Q32,
+	};
+	const uint64_t ln2 = 2977044472, sqrt_two = 3037000500;
+	unsigned halvings = (unsigned)__builtin_clzll(k);
+	uint64_t m = k << halvings >> 32; /* 1 to 2, in units of 2^-31 */
+	bool above = m < sqrt_two;
+	/* One of 1 is m's own unit, the other that of m / 2. */
+	uint64_t one = above ? ONE_Q31 : ONE_Q32;
+	uint64_t s = ((above ? m - one : one - m) << 32) / (m + one);
+	uint64_t s2 = s * s >> 32, sum = 0;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(reciprocals); i++)
+		sum = (sum * s2 >> 32) + reciprocals[i];
+	sum = 2 * (s * sum >> 32);
+	return above ? halvings * ln2 - sum : (halvings - 1) * ln2 + sum;
 }
 
-double
+/*
+ * 1 / (1 - exp(-x)) - 1 / x for x up to 1 in units of 2^-31, in the same: 1/2
+ * and the Bernoulli numbers' series x/12 - x^3/720 + x^5/30240 - x^7/1209600;
+ * the next term is below 2^-25.
+ */
+static uint64_t
+beyond_reciprocal(uint64_t x)
+{
+	uint64_t x2 = x * x >> 31, sum = ONE_Q31 / 1209600;
+
+	sum = ONE_Q31 / 30240 - (x2 * sum >> 31);
+	sum = ONE_Q31 / 720 - (x2 * sum >> 31);
+	sum = ONE_Q31 / 12 - (x2 * sum >> 31);
+	return ONE_Q31 / 2 + (x * sum >> 31);
+}
+
+uint64_t
 sampler_weight(uint64_t size_bytes, uint64_t rate_bytes)
 {
-	double x, term, p = 0;
-	int doublings = 0;
+	const unsigned bits = SAMPLER_WEIGHT_BITS, spare = 31 - bits;
+	const uint64_t one = UINT64_C(1) << bits;
+	uint64_t size = sampler_countable(size_bytes), x, weight, miss;
+	unsigned halvings = 0;
 
-	if (rate_bytes <= 1)
-		return 1;
-	x = (double)sampler_countable(size_bytes) / (double)rate_bytes;
-	if (x > 40) /* 1 - exp(-40) is 1 in double precision */
-		return 1;
-	while (x > 0.125) {
-		x /= 2;
-		doublings++;
-	}
-	/* p = 1 - exp(-x) by its series; at 1/8 the tenth term is 2.6e-16. */
-	term = x;
-	for (int k = 2; k <= 11; k++) {
-		p += term;
-		term *= -x / k;
-	}
-	/* 1 - exp(-2x) = p (2 - p). */
-	while (doublings-- > 0)
-		p *= 2 - p;
-	return 1 / p;
+	/* From 16 rates on a block is missed by less than half a unit. */
+	if (rate_bytes <= 1 || size / rate_bytes >= 16)
+		return one;
+	x = (size / rate_bytes << bits) +
+	    (size % rate_bytes << bits) / rate_bytes;
+	for (; x > one; x /= 2)
+		halvings++;
+	weight = halvings == 0 ? ((rate_bytes << bits) + size / 2) / size
+			       : (one << bits) / x;
+	weight += beyond_reciprocal(x << spare) >> spare;
+	if (halvings == 0)
+		return weight;
+	/* exp(-x), the chance to be missed; exp(-2x) is its square. */
+	miss = ONE_Q31 - (one << 31) / weight;
+	while (halvings-- > 0)
+		miss = miss * miss >> 31;
+	return (one << 31) / (ONE_Q31 - miss);
 }
 
 uint64_t
 sampler_gap(uint64_t *random, uint64_t rate_bytes)
 {
-	double uniform; /* in (0, 1], so that its logarithm is finite */
+	unsigned __int128 product;
 
 	if (rate_bytes <= 1)
 		return 0;
 	*random += GOLDEN_GAMMA;
-	uniform = (double)((mix(*random) >> 11) + 1) * 0x1p-53;
-	return (uint64_t)(-natural_log(uniform) * (double)rate_bytes);
+	product = (unsigned __int128)minus_log((mix(*random) >> 1) + 1) *
+		  rate_bytes;
+	return (uint64_t)(product >> 32);
 }
 
 /* A new thread, or one from before the last sampler_init(). */

@@ -35,14 +35,16 @@ void sampler_init(uint64_t rate_bytes);
 void sampler_fork_child(uint64_t rate_bytes, uint64_t pid);
 
 /*
- * 1 / (1 - exp(-size / rate)): 1 if the rate is 0 or 1. A size of 0 counts as
- * 1. Correct to 1e-14. [any]
+ * 1 / (1 - exp(-size / rate)) in units of 2^-SAMPLER_WEIGHT_BITS: 1 if the rate
+ * is 0 or 1. A size of 0 counts as 1. Correct to two units, or to
+ * 2^-50 of itself. [any]
  */
-double sampler_weight(uint64_t size_bytes, uint64_t rate_bytes);
+#define SAMPLER_WEIGHT_BITS 22
+uint64_t sampler_weight(uint64_t size_bytes, uint64_t rate_bytes);
 
 /*
  * A gap in whole bytes: floor of an exponential variable of mean rate_bytes
- * (0 for a rate of 1), from the generator whose state is *random. [any]
+ * (to 2^-29 of that; 0 for a rate of 1), from the generator whose state is *random. [any]
  */
 uint64_t sampler_gap(uint64_t *random, uint64_t rate_bytes);
 

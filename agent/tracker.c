@@ -132,6 +132,16 @@ bucket_of_caller(struct thread *thread, const uintptr_t *frame,
 	return bucket;
 }
 
+/* A weight times a whole number, in units of 2^-bits, rounded. */
+static uint64_t
+weighted(uint64_t weight, uint64_t number, unsigned bits)
+{
+	const unsigned shift = SAMPLER_WEIGHT_BITS - bits;
+	unsigned __int128 product = (unsigned __int128)weight * number;
+
+	return (uint64_t)((product + (1U << (shift - 1))) >> shift);
+}
+
 /*
  * Adds a block to a tally. Each sum is rounded from the block's size and
  * weight alone, so the free's addition equals the allocation's.
@@ -139,18 +149,14 @@ bucket_of_caller(struct thread *thread, const uintptr_t *frame,
 static void
 tally_add(struct tally *tally, const struct live_block *block)
 {
-	const double object_unit = UINT64_C(1) << TALLY_OBJECT_BITS;
-	const double byte_unit = UINT64_C(1) << TALLY_BYTE_BITS;
-	double objects = block->weight;
-	double bytes = objects * (double)block->size_bytes;
-
 	/* Relaxed, all four: sums that nothing else is ordered by. */
 	atomic_add_relaxed(&tally->objects, 1);
 	atomic_add_relaxed(&tally->bytes, block->size_bytes);
 	atomic_add_relaxed(&tally->weighted_objects,
-			   (uint64_t)(objects * object_unit + 0.5));
-	atomic_add_relaxed(&tally->weighted_bytes,
-			   (uint64_t)(bytes * byte_unit + 0.5));
+			   weighted(block->weight, 1, TALLY_OBJECT_BITS));
+	atomic_add_relaxed(
+		&tally->weighted_bytes,
+		weighted(block->weight, block->size_bytes, TALLY_BYTE_BITS));
 }
 
 void

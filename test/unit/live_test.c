@@ -26,7 +26,7 @@ static struct live_block
 block_of(unsigned i)
 {
 	return (struct live_block){ .size_bytes = i * 3UL,
-				    .weight = i + 0.5,
+				    .weight = 2 * i + 1,
 				    .bucket = i ^ 0x5555 };
 }
 
