@@ -32,6 +32,7 @@
 #include "threads.h"
 #include "tracker.h"
 #include "trigger.h"
+#include "unseen.h"
 #include "unwind.h"
 #include "unwind_libunwind.h"
 
@@ -135,6 +136,8 @@ make_tables(void)
 	if (error == 0)
 		error = publish_config();
 	if (error == 0)
+		error = unseen_init();
+	if (error == 0)
 		error = modules_init();
 	if (error == 0)
 		error = unwind_init();
@@ -218,6 +221,7 @@ construct(void)
 				 "cannot be loaded; using cfi");
 			config.unwinder = UNWINDER_CFI;
 		}
+		unseen_look();
 		(void)trigger_init();
 	}
 	errno = saved;

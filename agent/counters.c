@@ -17,8 +17,14 @@ static const char *const names[COUNTER_COUNT] = {
 void
 counter_add(enum counter counter)
 {
+	counter_add_many(counter, 1);
+}
+
+void
+counter_add_many(enum counter counter, unsigned long long number)
+{
 	/* Relaxed: a statistic that nothing else is ordered by. */
-	atomic_add_relaxed(&region_header()->counters[counter], 1);
+	atomic_add_relaxed(&region_header()->counters[counter], number);
 }
 
 unsigned long long

@@ -3,7 +3,9 @@
  * counters.h - what went wrong or was left out, by name.
  *
  * The counters live in the region's header, so that a reader of the region
- * has them too, and stand in each profile's comments under these names. Only
+ * has them too, and stand in each profile's comments under these names: the
+ * samples_dropped_* say how many samples were dropped and why, dropped_objects
+ * and dropped_bytes what they stood for, in the profile's own units. Only
  * rare events are counted, so one relaxed addition each is cheap enough and
  * no line of them is read by a call that is not sampled.
  */
@@ -35,7 +37,9 @@
 	  "an alternate stack with no room left to walk it") \
 	X(waits_dropped, "threads whose wait the next dump will not know of") \
 	X(threads_uncertain, \
-	  "threads read without stopping them, in part: [uncertain]")
+	  "threads read without stopping them, in part: [uncertain]") \
+	X(dropped_objects, "what all dropped samples stood for") \
+	X(dropped_bytes, "the same in bytes")
 
 enum counter {
 #define COUNTER_ENUM(name, text) COUNTER_##name,
@@ -46,6 +50,8 @@ enum counter {
 
 /* Adds one to a counter of the mapped region. [any] */
 void counter_add(enum counter counter);
+/* Adds a number to it. [any] */
+void counter_add_many(enum counter counter, unsigned long long number);
 /* The counter's value now. [any] */
 unsigned long long counter_value(enum counter counter);
 /* The counter's name, a string constant. [any] */

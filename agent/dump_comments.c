@@ -7,6 +7,7 @@
 #include "log.h"
 #include "region.h"
 #include "sys.h"
+#include "unseen.h"
 
 /* A counter takes 30 letters and 20 digits at most. */
 #define COMMENT_MAX (52 * COUNTER_COUNT)
@@ -102,6 +103,18 @@ write_counters(struct pprof *pprof, const struct dump_moment *moment)
 	pprof_comment(pprof, text);
 }
 
+/* Begins with "#", so that no other tool takes it for a title. */
+static void
+write_unseen(struct pprof *pprof)
+{
+	char text[288];
+
+	if (*unseen_text() == '\0')
+		return;
+	log_format(text, sizeof(text), "# not seen: %s", unseen_text());
+	pprof_comment(pprof, text);
+}
+
 static void
 write_threads(struct pprof *pprof, const char *what, const char *how)
 {
@@ -120,6 +133,7 @@ dump_comments_write(struct pprof *pprof, const struct dump_moment *moment)
 	write_command_line(pprof);
 	write_totals(pprof, moment);
 	write_counters(pprof, moment);
+	write_unseen(pprof);
 	write_threads(pprof, "threads", moment->threads);
 	write_threads(pprof, "ptrace", moment->refusal);
 }

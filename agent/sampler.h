@@ -44,7 +44,8 @@ uint64_t sampler_weight(uint64_t size_bytes, uint64_t rate_bytes);
 
 /*
  * A gap in whole bytes: floor of an exponential variable of mean rate_bytes
- * (to 2^-29 of that; 0 for a rate of 1), from the generator whose state is *random. [any]
+ * (to 2^-29 of that; 0 for a rate of 1), from the generator whose state is
+ * *random. [any]
  */
 uint64_t sampler_gap(uint64_t *random, uint64_t rate_bytes);
 

@@ -154,9 +154,9 @@ tally_add(struct tally *tally, const struct live_block *block)
 	atomic_add_relaxed(&tally->bytes, block->size_bytes);
 	atomic_add_relaxed(&tally->weighted_objects,
 			   weighted(block->weight, 1, TALLY_OBJECT_BITS));
-	atomic_add_relaxed(
-		&tally->weighted_bytes,
-		weighted(block->weight, block->size_bytes, TALLY_BYTE_BITS));
+	atomic_add_relaxed(&tally->weighted_bytes,
+			   weighted(block->weight, block->size_bytes,
+				    TALLY_BYTE_BITS));
 }
 
 void
@@ -173,11 +173,29 @@ tracker_detach(const void *p, struct live_block *block)
 	return live_remove(p, block);
 }
 
+/*
+ * A sample that cannot be kept: what it stood for is missing. Objects are
+ * whole ones, rounded with the probability of the fraction; the state of the
+ * generator is as good as a draw for it, and there is nothing to disturb.
+ */
+static COLD void
+count_dropped(const struct thread *thread, const struct live_block *block)
+{
+	uint64_t dither = thread->random >> (64 - SAMPLER_WEIGHT_BITS);
+
+	counter_add_many(COUNTER_dropped_objects,
+			 (block->weight + dither) >> SAMPLER_WEIGHT_BITS);
+	counter_add_many(COUNTER_dropped_bytes,
+			 weighted(block->weight, block->size_bytes, 0));
+}
+
 void
 tracker_attach(const void *p, const struct live_block *block)
 {
-	if (!live_insert(p, block))
-		tracker_freed(block);
+	if (live_insert(p, block))
+		return;
+	count_dropped(&thread_self, block);
+	tracker_freed(block);
 }
 
 /*
@@ -199,31 +217,55 @@ is_cramped(struct thread *thread, const uintptr_t *frame)
 	       (uintptr_t)frame - (uintptr_t)stack.ss_sp < SAMPLE_STACK_BYTES;
 }
 
-static NOINLINE void
-take_sample(struct thread *thread, const void *p, size_t size_bytes,
-	    const uintptr_t *frame)
+/* False if it cannot be kept, for a reason that was counted. */
+static NOINLINE bool
+take_sample(struct thread *thread, const void *p, const uintptr_t *frame,
+	    struct live_block *block)
 {
-	struct bucket *bucket = bucket_of_caller(thread, frame, size_bytes);
-	struct live_block block, stale;
+	struct bucket *bucket =
+		bucket_of_caller(thread, frame, block->size_bytes);
+	struct live_block stale;
 
 	if (bucket == NULL)
-		return;
-	block = (struct live_block){
-		.size_bytes = size_bytes,
-		.weight = sampler_weight(size_bytes, sampler_rate_bytes),
-		.bucket = region_offset_of(bucket),
-	};
+		return false;
+	block->bucket = region_offset_of(bucket);
 	/* An earlier block there was freed in a way that we do not see. */
 	if (live_maybe(p) && live_remove(p, &stale))
 		tracker_freed(&stale);
-	if (live_insert(p, &block))
-		tally_add(&bucket->allocated, &block);
+	if (!live_insert(p, block))
+		return false;
+	tally_add(&bucket->allocated, block);
+	return true;
+}
+
+/* The same, unless the thread is inside a sample or has no room for one. */
+static bool
+try_sample(struct thread *thread, const void *p, const uintptr_t *frame,
+	   struct live_block *block)
+{
+	bool kept = false;
+
+	if (thread->inside != 0) {
+		counter_add(COUNTER_samples_dropped_reentrant);
+		return false;
+	}
+	thread->inside = 1;
+	/* A handler that allocates from here on finds us inside. */
+	signal_fence();
+	if (unlikely(is_cramped(thread, frame)))
+		counter_add(COUNTER_samples_dropped_small_stack);
+	else
+		kept = take_sample(thread, p, frame, block);
+	signal_fence();
+	thread->inside = 0;
+	return kept;
 }
 
 void
 tracker_allocated(const void *p, size_t size_bytes, const uintptr_t *frame)
 {
 	struct thread *thread = &thread_self;
+	struct live_block block;
 
 	if (p == NULL) {
 		thread->countdown_bytes += sampler_countable(size_bytes);
@@ -232,17 +274,10 @@ tracker_allocated(const void *p, size_t size_bytes, const uintptr_t *frame)
 	fork_check();
 	if (!sampler_due(thread, size_bytes))
 		return;
-	if (thread->inside != 0) {
-		counter_add(COUNTER_samples_dropped_reentrant);
-		return;
-	}
-	thread->inside = 1;
-	/* A handler that allocates from here on finds us inside. */
-	signal_fence();
-	if (unlikely(is_cramped(thread, frame)))
-		counter_add(COUNTER_samples_dropped_small_stack);
-	else
-		take_sample(thread, p, size_bytes, frame);
-	signal_fence();
-	thread->inside = 0;
+	block = (struct live_block){
+		.size_bytes = size_bytes,
+		.weight = sampler_weight(size_bytes, sampler_rate_bytes),
+	};
+	if (!try_sample(thread, p, frame, &block))
+		count_dropped(thread, &block);
 }

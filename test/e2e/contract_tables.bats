@@ -14,6 +14,13 @@ accounted() {
 	# libc and the loader may have allocated a few more.
 	[ "$total" -ge "$allocated" ]
 	[ "$total" -le $((allocated + 20)) ]
+	# And what was dropped is known by its weight, which is 1 here.
+	total=$(sum "$heap" alloc_objects)
+	total=$((total + $(counter "$heap" dropped_objects)))
+	[ "$total" -ge "$allocated" ]
+	[ "$total" -le $((allocated + 20)) ]
+	[ "$(counter "$heap" dropped_bytes)" = \
+		$((32 * $(counter "$heap" dropped_objects))) ]
 }
 
 @test "more stacks than the region holds: the rest is counted" {
@@ -33,6 +40,23 @@ accounted() {
 	[ "$(sum "$heap" inuse_objects)" -gt 10000 ]
 	accounted "$heap" 200000
 	all_valid
+}
+
+# A block of 32 bytes has a weight of 2.54 then: four standard errors.
+@test "what is dropped counts with what it stands for" {
+	RATE=64
+	HEAPAGENT_MEMORY=4M same "$PROG/fill" blocks 400000
+	wait_dumps 1
+	heap=$(newest heap)
+	[ "$(counter "$heap" samples_dropped_live_full)" -gt 10000 ]
+	total=$(sum "$heap" alloc_objects)
+	total=$((total + $(counter "$heap" dropped_objects)))
+	[ "$total" -gt $((400000 - 3140)) ]
+	[ "$total" -lt $((400000 + 3140)) ]
+	total=$(sum "$heap" alloc_space)
+	total=$((total + $(counter "$heap" dropped_bytes)))
+	[ "$total" -gt $((32 * (400000 - 3140))) ]
+	[ "$total" -lt $((32 * (400000 + 3140))) ]
 }
 
 @test "a table that was full takes blocks again once they are freed" {

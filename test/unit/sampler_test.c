@@ -104,7 +104,8 @@ none_at_rate_0(void **state)
 static void
 check_share(uint64_t rate, size_t size, unsigned threads, unsigned each)
 {
-	double p = ONE / (double)sampler_weight(size, rate), n = (double)threads * each;
+	double p = ONE / (double)sampler_weight(size, rate),
+	       n = (double)threads * each;
 	unsigned sampled = 0;
 
 	sampler_init(rate);

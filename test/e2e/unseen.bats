@@ -1,0 +1,66 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What never reaches our malloc is found out at start, and said in one line.
+
+load helpers
+load oracle2
+
+LIBRARIES=/usr/lib/x86_64-linux-gnu
+
+# said: the line of the newest dump's heap profile.
+said() {
+	wait_dumps 1
+	all_valid
+	"$DECODE" "$(newest heap)" | sed -n 's/^comment # not seen: //p'
+}
+
+# build COMPILER SOURCE LIBRARY...: the program $BATS_TEST_TMPDIR/built.
+build() {
+	local compiler=$1 source=$2
+	shift 2
+	"$compiler" -w -D_GNU_SOURCE -O1 -o "$BATS_TEST_TMPDIR/built" \
+		"$ROOT/test/prog/$source" -Wl,--no-as-needed "$@"
+}
+
+@test "nothing is said where nothing is missed" {
+	same "$PROG/exact" 1000
+	[ -z "$(said)" ]
+	[ "$("$DECODE" "$(newest heap)" | grep -c '^comment heapagent')" = 1 ]
+	rm -f "$HEAPAGENT_DIR"/*
+	same "$PROG/holds_new"
+	[ -z "$(said)" ]
+	for other in libjemalloc.so.2 libtcmalloc_minimal.so.4 \
+		libmimalloc.so.2; do
+		rm -f "$HEAPAGENT_DIR"/*
+		build gcc exact.c "$LIBRARIES/$other"
+		same "$BATS_TEST_TMPDIR/built" 1000 plain
+		# Debian's have operator new, which no C program calls.
+		[[ -z $(said) || $(said) == "operator new of "* ]]
+	done
+}
+
+@test "an operator new that goes past malloc is named" {
+	for other in libjemalloc.so.2 libtcmalloc_minimal.so.4 \
+		libmimalloc.so.2; do
+		rm -f "$HEAPAGENT_DIR"/*
+		build g++ holds_new.cc "$LIBRARIES/$other"
+		run_agent "$BATS_TEST_TMPDIR/built"
+		[ "$(agent_status)" = 0 ]
+		[[ $(said) == "operator new of "*"/$other, which "* ]]
+		rm -f "$HEAPAGENT_DIR"/*
+		PRELOAD="$AGENT:$LIBRARIES/$other" run_agent "$PROG/holds_new"
+		[ "$(agent_status)" = 0 ]
+		[[ $(said) == "operator new of "*"/$other, which "* ]]
+	done
+}
+
+@test "a malloc before ours is named: the program's own, or a library's" {
+	build gcc exact.c "$LIBRARIES/libjemalloc.a" -lm -lpthread -lstdc++
+	run_agent "$BATS_TEST_TMPDIR/built" 1000 plain
+	[ "$(agent_status)" = 0 ]
+	[ "$(said)" = "malloc of the program's own" ]
+	rm -f "$HEAPAGENT_DIR"/*
+	PRELOAD="$LIBRARIES/libjemalloc.so.2:$AGENT" run_agent \
+		"$PROG/exact" 1000 plain
+	[ "$(said)" = "malloc of $LIBRARIES/libjemalloc.so.2" ]
+}
