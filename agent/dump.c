@@ -299,9 +299,7 @@ write_fields(struct pprof *pprof, const struct kind *kind,
 	else
 		heap_profile_write(pprof, &capture->rows, kind->default_type,
 				   rate_bytes);
-	pprof_time(pprof, capture->moment.realtime_ns,
-		   kind->default_type == NULL ? 0
-					      : capture->moment.duration_ns);
+	pprof_time(pprof, capture->moment.realtime_ns);
 	dump_comments_write(pprof, &capture->moment);
 }
 

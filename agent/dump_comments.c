@@ -3,21 +3,28 @@
 #include "dump_comments.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "log.h"
 #include "region.h"
 #include "sys.h"
 #include "unseen.h"
 
-/* A counter takes 30 letters and 20 digits at most. */
+/*
+ * A counter takes 30 letters and 20 digits at most. Comments of counters begin
+ * with '#': pprof draws the others into its graphs and prints them above its
+ * tables.
+ */
 #define COMMENT_MAX (52 * COUNTER_COUNT)
+#define EXECUTABLE_INFO "executableInfo="
 
 void
 dump_moment_take(struct dump_moment *moment, const struct heap_rows *rows)
 {
 	moment->realtime_ns = sys_clock_ns(CLOCK_REALTIME);
-	moment->duration_ns = sys_clock_ns(CLOCK_MONOTONIC) -
-			      region_header()->start_monotonic_ns;
+	moment->profiled_ms = (sys_clock_ns(CLOCK_MONOTONIC) -
+			       region_header()->start_monotonic_ns) /
+			      1000000;
 	moment->samples = 0;
 	for (unsigned i = 0; i < rows->count; i++)
 		moment->samples += rows->rows[i].allocated.objects;
@@ -63,16 +70,20 @@ write_command_line(struct pprof *pprof)
 {
 	char text[DUMP_COMMAND_LINE_MAX];
 
-	if (dump_command_line(text))
-		pprof_comment(pprof, text);
+	if (!dump_command_line(text))
+		return;
+	/* Parca takes such a comment for its own, and refuses the profile. */
+	if (strncmp(text, EXECUTABLE_INFO, strlen(EXECUTABLE_INFO)) == 0)
+		text[0] = 'E';
+	pprof_comment(pprof, text);
 }
 
-/* Appends " name=value", or without the space at the beginning. */
+/* Appends " name=value", and "# " before the first. */
 static size_t
 put_number(char *text, size_t used, const char *name, uint64_t value)
 {
 	return used + log_format(text + used, COMMENT_MAX - used, "%s%s=%llu",
-				 used == 0 ? "" : " ", name,
+				 used == 0 ? "# " : " ", name,
 				 (unsigned long long)value);
 }
 
@@ -83,6 +94,7 @@ write_totals(struct pprof *pprof, const struct dump_moment *moment)
 	size_t used = 0;
 
 	used = put_number(text, used, "rate", region_header()->rate_bytes);
+	used = put_number(text, used, "profiled_ms", moment->profiled_ms);
 	used = put_number(text, used, "samples", moment->samples);
 	used = put_number(text, used, "stacks", moment->stacks);
 	(void)put_number(text, used, "region_used_bytes",
@@ -90,7 +102,6 @@ write_totals(struct pprof *pprof, const struct dump_moment *moment)
 	pprof_comment(pprof, text);
 }
 
-/* All in one comment, since pprof prints each on a line above its tables. */
 static void
 write_counters(struct pprof *pprof, const struct dump_moment *moment)
 {

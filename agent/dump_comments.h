@@ -19,7 +19,7 @@
 /* The state that all profiles of one dump show. */
 struct dump_moment {
 	uint64_t realtime_ns;
-	uint64_t duration_ns; /* since profiling began */
+	uint64_t profiled_ms; /* since the start; a comment, no duration */
 	uint64_t samples;
 	uint64_t stacks; /* (stack, size class) pairs */
 	uint64_t region_used_bytes;

@@ -90,9 +90,8 @@ put_comments(struct text *out, const struct dump_text *dump)
 	if (dump_command_line(command))
 		put_string(out, "command", command);
 	put_number(out, "time_nanos", moment->realtime_ns);
-	if (dump->rows != NULL)
-		put_number(out, "duration_nanos", moment->duration_ns);
 	put_number(out, "rate", region_header()->rate_bytes);
+	put_number(out, "profiled_ms", moment->profiled_ms);
 	put_number(out, "samples", moment->samples);
 	put_number(out, "stacks", moment->stacks);
 	put_number(out, "region_used_bytes", moment->region_used_bytes);

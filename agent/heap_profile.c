@@ -66,7 +66,7 @@ capture_bucket(void *context, const struct stack *stack,
 	if (row == NULL)
 		return -ENOMEM;
 	row->stack = stack;
-	row->size_class = bucket->size_class;
+	row->first_bytes = bucket->first_bytes;
 	row->freed = read_tally(&bucket->freed);
 	/*
 	 * Pairs with the additions to `allocated` that came before each free:
@@ -121,7 +121,7 @@ static uint64_t
 row_draw(const struct heap_row *row)
 {
 	uint64_t x =
-		row->stack->hash + row->size_class + 1 + region_header()->seed;
+		row->stack->hash + row->first_bytes + 1 + region_header()->seed;
 
 	/* splitmix64's finalizer (Steele, Lea, Flood 2014). */
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -139,7 +139,12 @@ put_row(struct pprof *pprof, const struct heap_row *row)
 	uint64_t object_draw = draw >> (64 - TALLY_OBJECT_BITS);
 	uint64_t byte_draw = draw & ((1U << TALLY_BYTE_BITS) - 1);
 	int64_t values[4];
-	struct pprof_label label = { .key = "bytes", .unit = "bytes" };
+	/* Blocks of no size have none: a 0 would read as unknown. */
+	const struct pprof_label label = {
+		.key = "bytes",
+		.number = (int64_t)row->first_bytes,
+		.unit = "bytes",
+	};
 
 	values[0] = (int64_t)heap_round(allocated->weighted_objects,
 					TALLY_OBJECT_BITS, object_draw);
@@ -151,8 +156,6 @@ put_row(struct pprof *pprof, const struct heap_row *row)
 	values[3] = (int64_t)heap_round(heap_in_use(allocated->weighted_bytes,
 						    freed->weighted_bytes),
 					TALLY_BYTE_BITS, byte_draw);
-	/* Blocks of no size have none: a 0 would read as unknown. */
-	label.number = (int64_t)(allocated->bytes / allocated->objects);
 	pprof_sample(pprof, row->stack->frames, row->stack->frame_count, values,
 		     4, &label, label.number != 0);
 }

@@ -20,7 +20,7 @@ struct heap_row {
 	const struct stack *stack; /* in the region: immutable */
 	struct tally allocated;
 	struct tally freed;
-	uint32_t size_class;
+	uint64_t first_bytes;
 };
 
 struct heap_rows {
@@ -41,8 +41,10 @@ size_t heap_rows_arena_bytes(void);
 
 /*
  * Writes the sample types, the period and one sample for each row with an
- * allocation, its numeric label `bytes` the mean size of its blocks. The heap
- * and the allocs profile differ in default_sample_type only. [dump]
+ * allocation, its numeric label `bytes` the size of its first block: it is the
+ * same in every dump, because readers take samples whose labels differ for
+ * different ones. The heap and the allocs profile differ in
+ * default_sample_type only. [dump]
  */
 void heap_profile_write(struct pprof *pprof, const struct heap_rows *rows,
 			const char *default_sample_type, uint64_t rate_bytes);

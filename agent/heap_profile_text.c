@@ -5,7 +5,9 @@
  *	heap profile: OBJECTS: BYTES [OBJECTS: BYTES] @ heap_v2/RATE
  *	OBJECTS: BYTES [OBJECTS: BYTES] @ 0xADDRESS...
  *
- * in use, and in brackets allocated since the start.
+ * in use, and in brackets allocated since the start. Before it, where the
+ * mean block is not of the size that the label `bytes` has,
+ *	# bytes = LABEL
  */
 #include "heap_profile_text.h"
 
@@ -86,6 +88,23 @@ put_figures(struct text *out, const struct figures *figures)
 	text_put(out, "] @");
 }
 
+/*
+ * For heapagent's own reader, so that the label is the same in every dump and
+ * in both formats; others make one of the mean.
+ */
+static void
+put_label(struct text *out, const struct heap_row *row)
+{
+	uint64_t label = row->first_bytes;
+
+	if (label == 0 ||
+	    row->allocated.bytes / row->allocated.objects == label)
+		return;
+	text_put(out, "# bytes = ");
+	text_number(out, label);
+	text_put(out, "\n");
+}
+
 static void
 put_head(struct text *out, struct figures sum, uint64_t rate_bytes)
 {
@@ -122,6 +141,7 @@ heap_profile_text_write(struct text_profile *profile,
 		/* A bucket just made, whose first sample is on its way. */
 		if (figures.alloc_objects == 0)
 			continue;
+		put_label(out, row);
 		put_figures(out, &figures);
 		text_profile_stack(profile, row->stack->frames,
 				   row->stack->frame_count);

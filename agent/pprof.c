@@ -256,10 +256,9 @@ pprof_period(struct pprof *pprof, struct pprof_value_type type, int64_t period)
 }
 
 void
-pprof_time(struct pprof *pprof, uint64_t time_ns, uint64_t duration_ns)
+pprof_time(struct pprof *pprof, uint64_t time_ns)
 {
 	wire_number(&pprof->wire, PROFILE_TIME_NANOS, time_ns);
-	wire_number(&pprof->wire, PROFILE_DURATION_NANOS, duration_ns);
 }
 
 void
@@ -467,8 +466,8 @@ pprof_close(struct pprof *pprof)
 		put_mapping(pprof, id, pprof->source_of[id]);
 	for (const struct string *string = pprof->first_string; string != NULL;
 	     string = string->after)
-		wire_bytes(&pprof->wire, PROFILE_STRING_TABLE, string->text,
-			   string->length);
+		wire_text(&pprof->wire, PROFILE_STRING_TABLE, string->text,
+			  string->length);
 	fail(pprof, wire_flush(&pprof->wire));
 	return pprof->error;
 }

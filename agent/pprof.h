@@ -45,7 +45,7 @@ struct pprof_value_type {
  * pprof_arena_bytes(frames) for a profile of that many frames, were they all
  * distinct, with comments of 32 KiB; what is used grows with the distinct
  * ones. NULL if the arena is too small. Strings that are passed in are
- * copied. [dump]
+ * copied; of bytes that are not UTF-8 each becomes '?'. [dump]
  */
 struct pprof *pprof_open(struct arena *arena, struct gzip *out,
 			 size_t frames_max);
@@ -56,7 +56,11 @@ void pprof_sample_type(struct pprof *pprof, struct pprof_value_type type);
 void pprof_default_sample_type(struct pprof *pprof, const char *type);
 void pprof_period(struct pprof *pprof, struct pprof_value_type type,
 		  int64_t period);
-void pprof_time(struct pprof *pprof, uint64_t time_ns, uint64_t duration_ns);
+/*
+ * When it was taken. There is no duration: stores take a profile that has one
+ * for what happened within it, and add such up, but these count from the start.
+ */
+void pprof_time(struct pprof *pprof, uint64_t time_ns);
 void pprof_comment(struct pprof *pprof, const char *text);
 
 /*

@@ -21,7 +21,7 @@
 #include "compiler.h"
 
 #define REGION_MAGIC "HEAPAGNT"
-#define REGION_VERSION 1
+#define REGION_VERSION 2
 #define REGION_TABLES 24
 #define REGION_COUNTERS 48
 

@@ -142,7 +142,7 @@ find_bucket(region_offset from, region_offset until, unsigned size_class)
 	for (region_offset at = from; at != until;) {
 		struct bucket *bucket = region_at(at);
 
-		if (bucket->size_class == size_class)
+		if (stacks_size_class(bucket->first_bytes) == size_class)
 			return bucket;
 		at = bucket->next;
 	}
@@ -150,8 +150,9 @@ find_bucket(region_offset from, region_offset until, unsigned size_class)
 }
 
 static struct bucket *
-bucket_of(struct stack *stack, unsigned size_class)
+bucket_of(struct stack *stack, uint64_t size_bytes)
 {
+	unsigned size_class = stacks_size_class(size_bytes);
 	/* Acquire and release as in stack_of(). */
 	region_offset first = atomic_load_acquire(&stack->buckets);
 	region_offset seen = 0;
@@ -166,7 +167,7 @@ bucket_of(struct stack *stack, unsigned size_class)
 			fresh = region_alloc(sizeof(*fresh), REGION_UNIT);
 		if (fresh == NULL)
 			return NULL;
-		fresh->size_class = size_class;
+		fresh->first_bytes = size_bytes;
 		fresh->stack = region_offset_of(stack);
 		fresh->next = first;
 		seen = first;
@@ -180,13 +181,13 @@ bucket_of(struct stack *stack, unsigned size_class)
 }
 
 struct bucket *
-stacks_bucket(const uint64_t *frames, unsigned count, unsigned size_class)
+stacks_bucket(const uint64_t *frames, unsigned count, uint64_t size_bytes)
 {
 	struct stack *stack = stack_of(frames, count);
 	struct bucket *bucket = NULL;
 
 	if (stack != NULL)
-		bucket = bucket_of(stack, size_class);
+		bucket = bucket_of(stack, size_bytes);
 	if (bucket == NULL)
 		counter_add(COUNTER_samples_dropped_region_full);
 	return bucket;

@@ -43,8 +43,8 @@ struct bucket {
 	/* Immutable after publish. */
 	region_offset next; /* bucket of the same stack */
 	region_offset stack;
-	uint32_t size_class;
-	uint32_t reserved;
+	/* The size of its first block: the class, and the label `bytes`. */
+	uint64_t first_bytes;
 };
 _Static_assert(sizeof(struct bucket) == 80, "a live sample's own share");
 
@@ -70,11 +70,11 @@ int stacks_init(void);
 unsigned stacks_size_class(uint64_t size_bytes);
 
 /*
- * The bucket of the stack frames[0..count) and the size class, made if it is
+ * The bucket of the stack frames[0..count) and the size's class, made if it is
  * new; NULL if the region is full (counted). Lock-free. [hook]
  */
 struct bucket *stacks_bucket(const uint64_t *frames, unsigned count,
-			     unsigned size_class);
+			     uint64_t size_bytes);
 
 /*
  * Calls visit for every bucket there is, in no set order; stops and returns

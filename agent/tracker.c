@@ -126,8 +126,7 @@ bucket_of_caller(struct thread *thread, const uintptr_t *frame,
 		counter_add(COUNTER_stacks_truncated_depth);
 	else if (unlikely(end == UNWIND_TRUNCATED))
 		counter_add(COUNTER_stacks_truncated_unwind);
-	bucket = stacks_bucket(buffer->frames, count,
-			       stacks_size_class(size_bytes));
+	bucket = stacks_bucket(buffer->frames, count, size_bytes);
 	give_buffer(buffer);
 	return bucket;
 }

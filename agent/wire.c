@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "utf8_length.h"
+
 enum wire_type { WIRE_VARINT = 0, WIRE_LENGTH = 2 };
 
 _Static_assert(WIRE_MESSAGE_MAX >= 128 * WIRE_VARINT_MAX,
@@ -56,12 +58,9 @@ wire_number(struct wire *wire, unsigned field, uint64_t value)
 	wire_varint(wire, value);
 }
 
-void
-wire_bytes(struct wire *wire, unsigned field, const void *data,
-	   size_t size_bytes)
+static void
+put_bytes(struct wire *wire, const char *data, size_t size_bytes)
 {
-	put_tag(wire, field, WIRE_LENGTH);
-	wire_varint(wire, size_bytes);
 	if (size_bytes <= WIRE_BUFFER_BYTES - wire->used_bytes) {
 		memcpy(wire->buffer + wire->used_bytes, data, size_bytes);
 		wire->used_bytes += size_bytes;
@@ -69,6 +68,28 @@ wire_bytes(struct wire *wire, unsigned field, const void *data,
 	}
 	if (wire_flush(wire) == 0)
 		gzip_write(wire->out, data, size_bytes);
+}
+
+void
+wire_text(struct wire *wire, unsigned field, const char *text,
+	  size_t size_bytes)
+{
+	const char *end = text + size_bytes;
+
+	put_tag(wire, field, WIRE_LENGTH);
+	wire_varint(wire, size_bytes);
+	while (text < end) {
+		const char *good = text;
+		size_t bytes;
+
+		while (text < end && (bytes = utf8_length(text)) != 0)
+			text += bytes;
+		put_bytes(wire, good, (size_t)(text - good));
+		if (text < end) {
+			put_bytes(wire, "?", 1);
+			text++;
+		}
+	}
 }
 
 size_t

@@ -60,9 +60,13 @@ wire_varint(struct wire *wire, uint64_t value)
 
 /* A number field; left out if 0, which is what a reader assumes. [dump] */
 void wire_number(struct wire *wire, unsigned field, uint64_t value);
-/* Bytes of any length; not within a message. [dump] */
-void wire_bytes(struct wire *wire, unsigned field, const void *data,
-		size_t size_bytes);
+/*
+ * A string of any length; not within a message. proto3's are UTF-8, and strict
+ * readers refuse a whole file for one byte that is not: '?' stands in for it.
+ * [dump]
+ */
+void wire_text(struct wire *wire, unsigned field, const char *text,
+	       size_t size_bytes);
 
 /*
  * A message or a packed field: all that is written between the two is its

@@ -3,8 +3,9 @@
  * delta.c - the allocations between two dumps of one process.
  *
  * Samples of the two are the same if their stacks and the class of their
- * block size are. The size itself is a mean, which moves; the agent's classes
- * are four to each power of two, and a mean stays in its class. Locations are
+ * block size are. Of one process the size itself is the same, too; but in files
+ * of older agents, and in texts of other programs, it is a mean, which moves:
+ * within its class, of which there are four to each power of two. Locations are
  * the same if file, build-id and offset are: identifiers and addresses mean
  * nothing from one file to the next.
  */
@@ -131,17 +132,6 @@ add_before(struct delta *delta, const struct profile *profile,
 	}
 }
 
-static void
-set_mean_size(const struct profile *profile, struct pb_sample *sample)
-{
-	struct pb_label *label = bytes_label(profile, sample);
-	/* Rounded; no sum that overflows. */
-	int64_t objects = sample->value[OBJECTS], space = sample->value[SPACE];
-	if (label && objects > 0)
-		label->num = space / objects +
-			     (space % objects >= objects - objects / 2);
-}
-
 /* False if something was allocated before that was not any more after. */
 static bool
 subtract(struct delta *delta, const struct profile *after)
@@ -161,7 +151,6 @@ subtract(struct delta *delta, const struct profile *after)
 			sample->value[j] -= taken;
 			*had -= taken;
 		}
-		set_mean_size(after, sample);
 	}
 	for (size_t i = 0; i < VALUES * delta->count; i++)
 		if (delta->values[i] > 0)

@@ -41,6 +41,7 @@ struct reader {
 	struct table *build_ids; /* start of the mapping → string */
 	size_t sample_capacity, location_capacity, mapping_capacity;
 	size_t comment_capacity;
+	int64_t block_bytes; /* of the stack that follows; 0: its mean */
 
 	/* Of the stack that follows; tid 0: none is named. */
 	struct {
@@ -254,6 +255,22 @@ set_values(const struct reader *reader, int64_t value[2], uint64_t objects,
 	value[1] = whole((double)bytes * scale);
 }
 
+/* The label `bytes`: of the comment before, else the mean of the figures. */
+static void
+add_block_bytes(struct reader *reader, struct pb_sample *sample,
+		const uint64_t figures[2])
+{
+	int64_t bytes = reader->block_bytes;
+	if (!bytes && figures[0])
+		bytes = whole((double)(figures[1] / figures[0]));
+	reader->block_bytes = 0;
+	if (bytes <= 0)
+		return;
+	struct pb_label *label = new_label(reader, sample, "bytes");
+	label->num = bytes;
+	label->num_unit = string_of(reader, "bytes");
+}
+
 /* N: N [N: N] @ ADDRESS... */
 static int
 read_bucket(struct reader *reader, const char *line)
@@ -274,12 +291,7 @@ read_bucket(struct reader *reader, const char *line)
 		set_values(reader, sample->value, n[2], n[3]);
 	set_values(reader, sample->value + (reader->has_alloc ? 2 : 0), n[0],
 		   n[1]);
-	const uint64_t *pair = n[2] ? n + 2 : n;
-	if (pair[0] && pair[1] / pair[0]) {
-		struct pb_label *label = new_label(reader, sample, "bytes");
-		label->num = whole((double)(pair[1] / pair[0]));
-		label->num_unit = string_of(reader, "bytes");
-	}
+	add_block_bytes(reader, sample, n[2] ? n + 2 : n);
 	return read_stack(reader, sample, line + length + 1);
 }
 
@@ -346,6 +358,9 @@ read_comment(struct reader *reader, char *text)
 			  &start) == 2) {
 		uint64_t string = (uint64_t)string_of(reader, hex);
 		table_add(reader->build_ids, &start, sizeof(start), &string);
+	} else if (reader->is_heap && sscanf(text, "bytes = %" SCNd64,
+					     &reader->block_bytes) == 1) {
+		return;
 	} else if (sscanf(text, "time_nanos = %" SCNd64, &pb->time_nanos) ==
 			   1 ||
 		   sscanf(text, "duration_nanos = %" SCNd64,

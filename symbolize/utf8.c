@@ -6,23 +6,12 @@
 
 #include <string.h>
 
+#include "utf8_length.h"
+
 size_t
 utf8_character_bytes(const char *text)
 {
-	const unsigned char *c = (const unsigned char *)text;
-	size_t bytes = c[0] < 0x80    ? 1
-		       : c[0] < 0xc2  ? 0
-		       : c[0] < 0xe0  ? 2
-		       : c[0] < 0xf0  ? 3
-		       : c[0] <= 0xf4 ? 4
-				      : 0;
-	for (size_t i = 1; i < bytes; i++)
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
-	    (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
-		return 0;
-	return bytes;
+	return utf8_length(text);
 }
 
 size_t

@@ -42,7 +42,7 @@ stacks_each(int (*visit)(void *context, const struct stack *stack,
 }
 
 static inline struct bucket *
-fake_bucket(const uint64_t *frames, unsigned count, unsigned size_class)
+fake_bucket(const uint64_t *frames, unsigned count, uint64_t first_bytes)
 {
 	size_t bytes = count * sizeof(*frames);
 	struct fake_bucket *fake;
@@ -58,7 +58,7 @@ fake_bucket(const uint64_t *frames, unsigned count, unsigned size_class)
 		fake->stack->hash = (fake->stack->hash ^ frames[i]) *
 				    UINT64_C(0x9e3779b97f4a7c15);
 	memcpy(fake->stack->frames, frames, bytes);
-	fake->bucket.size_class = size_class;
+	fake->bucket.first_bytes = first_bytes;
 	return &fake->bucket;
 }
 

@@ -45,3 +45,79 @@ sums() {
 	[ "$(counter "$heap" samples_dropped_live_full)" = 0 ]
 	[ "$(counter "$heap" samples_dropped_region_full)" = 0 ]
 }
+
+# pprof_rows ARGS...: the values and the label of each sample that pprof has.
+pprof_rows() {
+	HOME=$BATS_TEST_TMPDIR timeout 60 go tool pprof -raw "$@" 2>/dev/null |
+		awk '/^Locations/ { exit }
+			$NF ~ /^bytes:/ || $1 == "bytes:" { next }
+			/^ *-?[0-9]+ +-?[0-9]+ +-?[0-9]+ +-?[0-9]+:/ {
+				sub(/:.*/, "")
+				print $1, $2, $3, $4
+			}'
+}
+
+# difference A B: of the sums of each type in what pprof_rows printed.
+difference() {
+	awk '{ for (i = 1; i <= 4; i++)
+			sum[i] += FILENAME == ARGV[1] ? -$i : $i }
+		END { print sum[1], sum[2], sum[3], sum[4] }' "$1" "$2"
+}
+
+# One bucket is one key in all dumps of a process: stores and -base, which take
+# labels for a part of it, count nothing twice and nothing below zero.
+@test "what a dump has more than the one before, by pprof's -base" {
+	cd "$BATS_TEST_TMPDIR"
+	HEAPAGENT_RATE=1 preloaded "$PROG/mixed_sizes"
+	before=$(echo "$HEAPAGENT_DIR"/*.0001.heap.pb.gz)
+	after=$(echo "$HEAPAGENT_DIR"/*.0002.heap.pb.gz)
+	pprof_rows "$before" >before
+	pprof_rows "$after" >after
+	pprof_rows -base "$before" "$after" >delta
+	cat delta
+	[ "$(awk '$1 < 0 || $2 < 0' delta | wc -l)" = 0 ]
+	# 1000 blocks by one call, half of them freed again; nothing else.
+	[ "$(cut -d' ' -f1,3 delta)" = "1000 500" ]
+	[ "$(cat delta)" = "$(difference before after)" ]
+	# The size of the first block.
+	HOME=$BATS_TEST_TMPDIR go tool pprof -tags "$after" 2>/dev/null >tags
+	cat tags
+	"$DECODE" "$after" | grep -q 'alloc_objects=2000 .*bytes=1030'
+}
+
+@test "the same from the text format, through heapagent and without" {
+	cd "$BATS_TEST_TMPDIR"
+	HEAPAGENT_FORMAT=text HEAPAGENT_RATE=1 preloaded "$PROG/mixed_sizes"
+	before=$(echo "$HEAPAGENT_DIR"/*.0001.heap.txt)
+	after=$(echo "$HEAPAGENT_DIR"/*.0002.heap.txt)
+	# Without labels of its own pprof makes one of the mean: the sums hold.
+	pprof_rows "$before" >before
+	pprof_rows "$after" >after
+	pprof_rows -base "$before" "$after" >delta
+	[ "$(difference /dev/null delta)" = "$(difference before after)" ]
+	for file in "$before" "$after"; do
+		"$ROOT/build/heapagent" symbolize "$file" \
+			-o "$(basename "$file" .txt).pb.gz"
+	done
+	pprof_rows -base mixed_sizes.*.0001.heap.pb.gz \
+		mixed_sizes.*.0002.heap.pb.gz >delta
+	cat delta
+	[ "$(cut -d' ' -f1,3 delta)" = "1000 500" ]
+	"$ROOT/build/heapagent" delta mixed_sizes.*.heap.pb.gz -o own.pb.gz
+	[ "$(sum own.pb.gz alloc_objects)" = 1000 ]
+	# google-pprof has no labels; it reads past ours.
+	google-pprof --text --show_bytes --alloc_space "$PROG/mixed_sizes" \
+		"$after" 2>/dev/null | grep "^Total: $(
+		difference /dev/null after | cut -d' ' -f2) B"
+}
+
+@test "strict readers take each file: UTF-8, no duration, comments" {
+	cp "$PROG/mixed_sizes" "$BATS_TEST_TMPDIR/$(printf 'caf\351')"
+	# shellcheck disable=SC2016 # the name of the process, not ours
+	HEAPAGENT_RATE=1 preloaded bash -c 'exec -a executableInfo=x "$@"' - \
+		"$BATS_TEST_TMPDIR/$(printf 'caf\351')" "$(printf 'na\357ve')"
+	[ "$(find "$HEAPAGENT_DIR" -name '*.0002.*' | wc -l)" -ge 3 ]
+	"$ROOT/test/tools/strict_profile" "$HEAPAGENT_DIR"/*.pb.gz
+	"$CHECKVALID" "$HEAPAGENT_DIR"/*.pb.gz
+	"$DECODE" "$(newest threads)" | grep 'обработ?'
+}

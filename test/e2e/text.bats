@@ -259,7 +259,7 @@ while time.monotonic() < end:
 	HEAPAGENT_FORMAT=text preloaded "$PROG/exact" 100
 	text=$(newest_text heap)
 	for name in rate samples stacks region_used_bytes time_nanos \
-		duration_nanos dumps_started samples_dropped_busy \
+		profiled_ms dumps_started samples_dropped_busy \
 		samples_dropped_small_stack Threads; do
 		grep -qE "^# $name = [0-9]+\$" "$text"
 	done

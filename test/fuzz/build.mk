@@ -24,7 +24,7 @@ $(B)/test/fuzz/%: test/fuzz/%.c $$(call symbolize_of,test/fuzz/$$*.c) \
 		Makefile test/fuzz/build.mk
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(FUZZ_CC) $(BASE_CFLAGS) -O1 -g -Isymbolize -I$(B)/symbolize \
+	$(Q)$(FUZZ_CC) $(BASE_CFLAGS) -O1 -g -Isymbolize -Iagent -I$(B)/symbolize \
 		-fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=undefined -o $@ $< \
 		$(call symbolize_of,$<) $(FUZZ_LIBS)
@@ -37,7 +37,7 @@ $(B)/test/fuzz/%_replay: test/fuzz/%_fuzz.c test/fuzz/replay.c \
 		$$(call symbolize_of,test/fuzz/$$*_fuzz.c) Makefile
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -Isymbolize -I$(B)/symbolize \
+	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -Isymbolize -Iagent -I$(B)/symbolize \
 		-fsanitize=address,undefined -fno-sanitize-recover=undefined \
 		-o $@ $< test/fuzz/replay.c $(call symbolize_of,$<) \
 		$(SYMBOLIZE_LIBS)

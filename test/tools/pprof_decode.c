@@ -7,7 +7,7 @@
  *	default_sample_type inuse_space
  *	period 524288 space bytes
  *	time_nanos 1700000000000000000
- *	duration_nanos 1000000000
+ *	duration_nanos 0
  *	comment heapagent 0.1.0
  *	mapping 1 0x555555555000-0x555555565000 @0x1000 /usr/bin/program BUILDID
  *	sample alloc_objects=4 alloc_space=4096 bytes=1024bytes thread="x"

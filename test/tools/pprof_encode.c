@@ -105,7 +105,7 @@ make_buckets(unsigned stacks, unsigned depth)
 	for (unsigned i = 0; i < stacks; i++) {
 		unsigned count = make_stack(frames, depth);
 		uint64_t size = UINT64_C(16) << random() % 12;
-		struct bucket *bucket = fake_bucket(frames, count, i);
+		struct bucket *bucket = fake_bucket(frames, count, size);
 
 		for (long n = 1 + random() % 20; n > 0; n--) {
 			fake_count(&bucket->allocated, size, RATE_BYTES);
@@ -135,7 +135,7 @@ write_profile(const char *path)
 	gzip = gzip_open(&arena, file.fd);
 	pprof = pprof_open(&arena, gzip, rows.frame_count);
 	heap_profile_write(pprof, &rows, "inuse_space", RATE_BYTES);
-	pprof_time(pprof, UINT64_C(1700000000000000000), 1000000000);
+	pprof_time(pprof, UINT64_C(1700000000000000000));
 	pprof_comment(pprof, "made by pprof_encode");
 	r = pprof_close(pprof);
 	if (r == 0)

@@ -38,7 +38,10 @@ equal_stacks_share_a_bucket(void **state)
 	(void)state;
 	assert_non_null(bucket);
 	assert_ptr_equal(stacks_bucket(frames, 3, 10), bucket);
-	assert_ptr_not_equal(stacks_bucket(frames, 3, 11), bucket);
+	/* 10 and 11 are of one class, 12 is not: the first size stays. */
+	assert_ptr_equal(stacks_bucket(frames, 3, 11), bucket);
+	assert_int_equal(bucket->first_bytes, 10);
+	assert_ptr_not_equal(stacks_bucket(frames, 3, 12), bucket);
 	assert_ptr_not_equal(stacks_bucket(frames, 2, 10), bucket);
 	assert_ptr_not_equal(stacks_bucket(other, 3, 10), bucket);
 	assert_ptr_equal(stacks_bucket(frames, 3, 10), bucket);

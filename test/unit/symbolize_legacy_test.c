@@ -57,6 +57,7 @@ static const char heap[] =
 	"heap profile: 7: 528384 [8: 528385] @ heap_v2/524288\n"
 	"4: 4096 [5: 5120] @ 0x401101 0x7f0000001201 0x401101\n"
 	"  3:  3072 [  3:  3072] @ 0x800000000001\n"
+	"# bytes = 500000\n"
 	"0: 0 [1: 524288] @\n"
 	"\n"
 	"# heapagent 1\n"
@@ -85,6 +86,8 @@ test_heap_figures(void **state)
 	expect_values(profile, 1, 1537, 1574400, 1537, 1574400);
 	expect_values(profile, 2, 1, 829411, 0, 0);
 	assert_int_equal(pb->sample[0]->label[0]->num, 1024);
+	/* Said by the comment before that line, and for that line alone. */
+	assert_int_equal(pb->sample[2]->label[0]->num, 500000);
 	assert_int_equal(pb->period, 524288);
 	assert_string_equal(profile_text(profile, pb->period_type->type),
 			    "space");

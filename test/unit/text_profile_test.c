@@ -108,13 +108,13 @@ test_raw_figures(void **state)
 {
 	const uint64_t frames[] = { frame_make(1, 0x1100),
 				    frame_make(1, 0x1200) };
-	struct bucket *bucket = fake_bucket(frames, 2, 40);
+	struct bucket *bucket = fake_bucket(frames, 2, 1024);
 
 	for (int i = 0; i < 3; i++)
 		fake_count(&bucket->allocated, 1024, RATE);
 	fake_count(&bucket->freed, 1024, RATE);
 	/* Made, but its first sample is not counted yet. */
-	fake_bucket(frames, 1, 41);
+	fake_bucket(frames, 1, 1280);
 	/* The return addresses: of the call's last byte plus one. */
 	heap(*state, RATE,
 	     "heap profile: 2: 2048 [3: 3072] @ heap_v2/524288\n"
@@ -126,11 +126,26 @@ test_four_columns_always(void **state)
 {
 	const uint64_t frame = frame_make(1, 0x1100);
 
-	fake_count(&fake_bucket(&frame, 1, 1)->allocated, 1000, RATE);
+	fake_count(&fake_bucket(&frame, 1, 1000)->allocated, 1000, RATE);
 	/* The first line alone tells Go's reader of two columns or four. */
 	heap(*state, RATE,
 	     "heap profile: 1: 1000 [1: 1001] @ heap_v2/524288\n"
 	     "1: 1000 [1: 1000] @ 0x555555555101\n");
+}
+
+/* The label is the first block's size, where the mean would say another. */
+static void
+test_mixed_sizes(void **state)
+{
+	const uint64_t frame = frame_make(1, 0x1100);
+	struct bucket *bucket = fake_bucket(&frame, 1, 1024);
+
+	fake_count(&bucket->allocated, 1024, RATE);
+	fake_count(&bucket->allocated, 1200, RATE);
+	heap(*state, RATE,
+	     "heap profile: 2: 2224 [2: 2225] @ heap_v2/524288\n"
+	     "# bytes = 1024\n"
+	     "2: 2224 [2: 2224] @ 0x555555555101\n");
 }
 
 static void
@@ -172,7 +187,7 @@ static void
 test_no_bytes_of_nothing(void **state)
 {
 	const uint64_t frame = frame_make(1, 0x1100);
-	struct bucket *bucket = fake_bucket(&frame, 1, 8);
+	struct bucket *bucket = fake_bucket(&frame, 1, 100);
 
 	bucket->allocated = (struct tally){ .objects = 2, .bytes = 200 };
 	bucket->freed = (struct tally){ .objects = 2, .bytes = 100 };
@@ -326,6 +341,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_raw_figures),
 		TEST(test_four_columns_always),
+		TEST(test_mixed_sizes),
 		TEST(test_no_samples),
 		TEST(test_blocks_of_no_size),
 		TEST(test_every_allocation_is_no_sample),

@@ -86,7 +86,7 @@ test_specified_examples(void **state)
 	size_t start;
 
 	wire_number(&f->wire, 1, 150);
-	wire_bytes(&f->wire, 2, "testing", 7);
+	wire_text(&f->wire, 2, "testing", 7);
 	start = wire_begin(&f->wire, 3);
 	wire_number(&f->wire, 1, 150);
 	wire_end(&f->wire, start);
@@ -217,12 +217,12 @@ test_bytes_of_any_length(void **state)
 	struct fixture *f = *state;
 	const size_t lengths[] = { 0,	  1,	 127,	 128,	4095, 16383,
 				   16384, 16385, 100000, 16368, 1 };
-	unsigned char *data = malloc(100000);
+	char *data = malloc(100000);
 	struct field field;
 
 	memset(data, 'x', 100000);
 	for (unsigned i = 0; i < ARRAY_SIZE(lengths); i++)
-		wire_bytes(&f->wire, i + 1, data, lengths[i]);
+		wire_text(&f->wire, i + 1, data, lengths[i]);
 	read_back(f);
 	for (unsigned i = 0; i < ARRAY_SIZE(lengths); i++) {
 		assert_true(read_field(&f->reader, &field));
@@ -233,6 +233,21 @@ test_bytes_of_any_length(void **state)
 	assert_false(read_field(&f->reader, &field));
 	assert_false(f->reader.bad);
 	free(data);
+}
+
+/* A letter cut off at its end, one of Latin-1, an overlong and a surrogate. */
+static void
+test_text_is_utf8(void **state)
+{
+	static const char text[] = "\xd0\xbe|\xd0|\xe9t\xe9|\xc0\xaf|"
+				   "\xed\xa0\x80|\xf0\x9f\x99\x82\xd1";
+	struct fixture *f = *state;
+
+	wire_text(&f->wire, 1, text, sizeof(text) - 1);
+	expect_bytes(state,
+		     "\x0a\x15\xd0\xbe|?|?t?|?\?|\?\??|"
+		     "\xf0\x9f\x99\x82?",
+		     2 + 21);
 }
 
 /* A message of WIRE_MESSAGE_MAX bytes fits wherever the buffer stands. */
@@ -285,7 +300,7 @@ test_too_large_message(void **state)
 		wire_number(&f->wire, 1, UINT64_MAX);
 		assert_int_equal(wire_flush(&f->wire), -EMSGSIZE);
 		/* The error stays. */
-		wire_bytes(&f->wire, 1, "x", 1);
+		wire_text(&f->wire, 1, "x", 1);
 		assert_int_equal(wire_flush(&f->wire), -EMSGSIZE);
 	}
 	wire_open(&f->wire, f->gzip, f->memory + 64);
@@ -324,6 +339,7 @@ main(void)
 		TEST(test_nested_lengths),
 		TEST(test_random_stream),
 		TEST(test_bytes_of_any_length),
+		TEST(test_text_is_utf8),
 		TEST(test_largest_message_fits),
 		TEST(test_too_large_message),
 		TEST(test_length_grows_at_the_end),
