@@ -4,18 +4,19 @@
  * it left behind.
  *
  *	torment [-p PRELOAD] [-i MS] [-s SIGNAL] [-t SECONDS]
- *		[-r REPORT] [-d] COMMAND...
+ *		[-r REPORT] [-d] [-l MS] COMMAND...
  *	-p	LD_PRELOAD of the command
  *	-i	a signal every so many milliseconds (0: none, the default)
  *	-s	which signal (default: 12, SIGUSR2)
  *	-t	the command is killed after so many seconds (default: 30)
  *	-r	a file that gets one line: signals=N zombies=N leftovers=N
  *	-d	its descendants get signals, too
+ *	-l	what it leaves behind has so long to end (default: 2000)
  *
  * A signal is sent only while the process catches it, and to a descendant only
  * when it is older than SETTLED_MS: one that is about to exec would be ended. `zombies` are dump
  * children that the command had not reaped one interval later, `leftovers`
- * what still ran two seconds after the command's end: they come to us, as
+ * what still ran so long after the command's end: they come to us, as
  * the subreaper, and are killed. Exit status: the command's, 128 + N for a
  * signal N, 124 for a command that had to be killed; then every thread's
  * system call goes to standard error first.
@@ -33,7 +34,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEFTOVER_MS 2000
 #define TICK_MS 20
 #define ZOMBIES_MAX 64
 #define SETTLED_MS 1500
@@ -45,7 +45,8 @@ static struct {
 	int signal;
 	long seconds;
 	bool descendants;
-} options = { .signal = SIGUSR2, .seconds = 30 };
+	long leftover_ms;
+} options = { .signal = SIGUSR2, .seconds = 30, .leftover_ms = 2000 };
 
 static unsigned long signals, zombies, leftovers;
 static pid_t main_pid;
@@ -275,7 +276,7 @@ parse(int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "+p:i:s:t:r:d")) != -1) {
+	while ((option = getopt(argc, argv, "+p:i:s:t:r:l:d")) != -1) {
 		switch (option) {
 		case 'p':
 			options.preload = optarg;
@@ -291,6 +292,9 @@ parse(int argc, char **argv)
 			break;
 		case 'r':
 			options.report = optarg;
+			break;
+		case 'l':
+			options.leftover_ms = atol(optarg);
 			break;
 		case 'd':
 			options.descendants = true;
@@ -315,7 +319,7 @@ main(int argc, char **argv)
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	main_pid = start(argv + optind);
 	result = attend(main_pid);
-	end = now_ms() + LEFTOVER_MS;
+	end = now_ms() + options.leftover_ms;
 	do {
 		reap(-1, &status);
 		if (waitpid(-1, &status, WNOHANG | __WALL) < 0)
