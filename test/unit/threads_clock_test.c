@@ -4,6 +4,7 @@
  * the truth.
  */
 /* LINK: threads_clock threads_parse arena sys */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,17 @@ thread_left_at(uint64_t exec_start_ns)
 		 (unsigned long long)(exec_start_ns % 1000000));
 }
 
+/* The thread stays where it is: on another processor nothing is known. */
+static void
+stay_on(unsigned cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+}
+
 /* This thread's own clock now, and the processor it is of. */
 static bool
 own_clock(uint64_t *now_ns, unsigned *cpu)
@@ -49,6 +61,8 @@ own_clock(uint64_t *now_ns, unsigned *cpu)
 	char text[4096];
 	unsigned before;
 
+	sys_call3(SYS_getcpu, cpu, NULL, NULL);
+	stay_on(*cpu);
 	do {
 		sys_call0(SYS_sched_yield);
 		sys_call3(SYS_getcpu, &before, NULL, NULL);
@@ -90,7 +104,7 @@ a_lower_bound(void **state)
 		skip(); /* no such file; or a machine that has just started */
 	begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	thread_left_at(now_ns - 10 * SECOND_NS);
-	/* Where this thread is now, as a rule that processor. */
+	/* Of the processor that this thread is on. */
 	assert_true(blocked_ns(cpu) > 0);
 	most_ns = 10 * SECOND_NS + sys_clock_ns(CLOCK_MONOTONIC) - begin_ns +
 		  SECOND_NS / 100;
