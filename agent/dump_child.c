@@ -2,8 +2,11 @@
 /*
  * dump_child.c - the clone machinery; see dump_child.h.
  *
- *	| guard | dump stack | guard | fault stack | guard | helper stack | TCB
- *|
+ *	| guard | dump stack | guard | fault stack | guard | helper stack |
+ *	| guard | starter stack | TCB |
+ *
+ * A mapping of its own: what conservative collectors and leak checkers scan,
+ * the library's .data and .bss, is never protected.
  *
  * The child's thread pointer is set to a small block of our own, because zlib
  * may have been compiled with stack protection, which reads its canary through
@@ -71,9 +74,9 @@ struct kernel_sigaction {
 };
 #define KERNEL_SA_RESTORER 0x04000000UL
 
-/* Not mapped: a dump must not fail for want of it. Untouched, it costs no
- * memory. */
-static char area[AREA_BYTES] __attribute__((aligned(4096)));
+/* Mapped at start: a dump must not fail for want of it. Untouched, it costs no
+ * memory. Immutable after dump_child_init(). */
+static char *area;
 
 static struct {
 	/* Atomic, and written by the kernel. */
@@ -92,16 +95,36 @@ static struct {
 static const int fault_signals[] = { SIGSEGV, SIGBUS,  SIGILL,
 				     SIGFPE,  SIGABRT, SIGSYS };
 
-void
+int
 dump_child_init(void)
 {
-	static const size_t guards[] = { 0, FAULT_STACK_AT - PAGE_BYTES,
-					 HELPER_STACK_AT - PAGE_BYTES,
-					 STARTER_STACK_AT - PAGE_BYTES };
+	static const struct {
+		size_t at, bytes;
+	} parts[] = {
+		{ DUMP_STACK_AT, DUMP_STACK_BYTES },
+		{ FAULT_STACK_AT, FAULT_STACK_BYTES },
+		{ HELPER_STACK_AT, HELPER_STACK_BYTES },
+		{ STARTER_STACK_AT, STARTER_STACK_BYTES + TLS_BYTES },
+	};
+	char *base;
+	long r;
 
-	for (unsigned i = 0; i < ARRAY_SIZE(guards); i++)
-		(void)sys_call3(SYS_mprotect, area + guards[i], PAGE_BYTES,
-				PROT_NONE);
+	if (area != NULL)
+		return 0;
+	r = sys_call6(SYS_mmap, 0, AREA_BYTES, PROT_NONE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	base = (char *)r;
+	if (sys_failed(r))
+		return (int)r;
+	for (unsigned i = 0; i < ARRAY_SIZE(parts) && !sys_failed(r); i++)
+		r = sys_call3(SYS_mprotect, base + parts[i].at, parts[i].bytes,
+			      PROT_READ | PROT_WRITE);
+	if (sys_failed(r)) {
+		sys_unmap(base, AREA_BYTES);
+		return (int)r;
+	}
+	area = base;
+	return 0;
 }
 
 bool

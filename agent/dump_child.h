@@ -22,8 +22,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Puts guard pages between the stacks. [init] */
-void dump_child_init(void);
+/* Maps the stacks, with guards between them, unless they are there: 0 or a
+ * negative errno. [init] [signal] */
+int dump_child_init(void);
 
 /*
  * Marks the child as there, so that dump_child_alive() is true from now on;

@@ -349,7 +349,7 @@ take_turn(void)
 static void
 start_dump(const struct dump_origin *origin)
 {
-	if (!take_turn()) {
+	if (!take_turn() || dump_child_init() < 0) {
 		counter_add(COUNTER_dumps_failed);
 		(void)requests_abandon(&trigger.requests, 0);
 		return;
@@ -429,7 +429,8 @@ trigger_init(void)
 	};
 	struct sigaction before;
 
-	dump_child_init();
+	/* If there is no memory now, there may be when a dump begins. */
+	(void)dump_child_init();
 	trigger.seccomp_at_start = sys_call5(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0,
 					     0) == SECCOMP_MODE_FILTER;
 	trigger.yama_restricts = yama_restricts();

@@ -98,7 +98,7 @@ ended() {
 sanitized() {
 	gcc "$@" -w -D_GNU_SOURCE -g -O1 -o "$BATS_TEST_TMPDIR/sanitized" \
 		"$ROOT/test/prog/fill.c" -pthread
-	export ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0
+	export ASAN_OPTIONS=detect_leaks=1:verify_asan_link_order=0
 }
 
 # It does the same with these libraries preloaded.
@@ -123,6 +123,34 @@ unharmed() {
 	unharmed "$AGENT"
 	sanitized -static-libtsan -fsanitize=thread
 	unharmed "$AGENT"
+	sanitized -fsanitize=leak
+	unharmed "$AGENT"
+}
+
+@test "a collector that reads all that libraries may write to" {
+	same "$PROG/collector"
+	[ "$(cat "$BATS_TEST_TMPDIR/agent/out")" = collected ]
+	run_agent "$PROG/collector" dumped
+	[ "$(agent_status)" = 0 ]
+	[ "$(cat "$BATS_TEST_TMPDIR/agent/out")" = collected ]
+}
+
+@test "LeakSanitizer still finds what it is there for" {
+	cat >"$BATS_TEST_TMPDIR/leak.c" <<-'EOS'
+		#include <stdlib.h>
+		static void *volatile keep;
+		int main(void)
+		{
+			keep = malloc(1234);
+			keep = malloc(1);
+			return 0;
+		}
+	EOS
+	gcc -w -g -O0 -fsanitize=leak \
+		-o "$BATS_TEST_TMPDIR/leak" "$BATS_TEST_TMPDIR/leak.c"
+	run_agent "$BATS_TEST_TMPDIR/leak"
+	[ "$(agent_status)" = 23 ]
+	grep -q 'Direct leak of 1234 byte' "$BATS_TEST_TMPDIR/agent/err"
 }
 
 @test "AddressSanitizer still finds what it is there for" {

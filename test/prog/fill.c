@@ -30,10 +30,13 @@ static void right(unsigned path, unsigned depth);
 static __attribute__((noinline)) void
 allocate(void)
 {
-	/* Stays reachable through nothing: it lives all the same. */
-	last = malloc(SIZE);
-	if (last == NULL)
+	void **block = malloc(SIZE);
+
+	if (block == NULL)
 		abort();
+	/* Reachable from here, for leak checkers. */
+	*block = last;
+	last = block;
 	allocated++;
 	live++;
 }
