@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * loader.c - asks the dynamic loader; see loader.h.
- *
- * The snapshot is a table in the region, immutable after loader_init(). Its
- * entries start like struct link_map, so that one reader serves both.
- */
+/* loader.c - asks the dynamic loader; see loader.h. */
 #include "loader.h"
 
 #include <dlfcn.h>
@@ -13,7 +8,7 @@
 #include <string.h>
 
 #include "compiler.h"
-#include "region.h"
+#include "loader_snapshot.h"
 #include "symbol.h"
 #include "sys.h"
 
@@ -25,66 +20,24 @@ _Static_assert(offsetof(struct link_map, l_addr) ==
 			       offsetof(struct loader_names, name),
 	       "loader_names is read from a link_map in one piece");
 
-struct snapshot_entry {
-	struct loader_names names; /* first: found through link_map */
-	uintptr_t map_start;
-	uintptr_t map_end;
-	uintptr_t eh_frame_hdr;
+/* glibc's struct dl_find_object, which older headers do not have. */
+struct found {
+	unsigned long long flags;
+	void *map_start;
+	void *map_end;
+	struct link_map *link_map;
+	void *eh_frame;
+	unsigned long long reserved[7];
 };
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+_Static_assert(sizeof(struct found) == sizeof(struct dl_find_object) &&
+		       offsetof(struct found, eh_frame) ==
+			       offsetof(struct dl_find_object, dlfo_eh_frame),
+	       "the loader fills it in");
+#endif
 
-struct snapshot {
-	struct snapshot_entry *entries;
-	size_t count;
-	size_t capacity;
-};
-
-/* All immutable after loader_init(). */
-static int (*find_object)(void *, struct dl_find_object *);
-static struct snapshot snapshot;
-
-static int
-snapshot_add(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct snapshot *to = data;
-	struct snapshot_entry *entry;
-
-	(void)size;
-	if (to->entries == NULL) {
-		to->capacity++;
-		return 0;
-	}
-	if (to->count == to->capacity)
-		return 1;
-	entry = &to->entries[to->count++];
-	entry->names.bias = info->dlpi_addr;
-	entry->names.name = (uintptr_t)info->dlpi_name;
-	entry->map_start = UINTPTR_MAX;
-	for (size_t i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-		uintptr_t at = info->dlpi_addr + ph->p_vaddr;
-
-		if (ph->p_type == PT_GNU_EH_FRAME)
-			entry->eh_frame_hdr = at;
-		if (ph->p_type != PT_LOAD)
-			continue;
-		entry->map_start =
-			MIN(entry->map_start, at & ~(PAGE_BYTES - 1));
-		entry->map_end = MAX(entry->map_end, at + ph->p_memsz);
-	}
-	return 0;
-}
-
-static int
-snapshot_take(void)
-{
-	(void)dl_iterate_phdr(snapshot_add, &snapshot);
-	snapshot.entries = region_table("loaded", sizeof(*snapshot.entries),
-					snapshot.capacity, REGION_UNIT);
-	if (snapshot.entries == NULL)
-		return -ENOMEM;
-	(void)dl_iterate_phdr(snapshot_add, &snapshot);
-	return 0;
-}
+/* Immutable after loader_init(). */
+static int (*find_object)(void *, struct found *);
 
 int
 loader_init(bool use_snapshot)
@@ -92,45 +45,41 @@ loader_init(bool use_snapshot)
 	void *symbol = symbol_default("_dl_find_object");
 
 	find_object = NULL;
-	memset(&snapshot, 0, sizeof(snapshot));
 	if (symbol == NULL || use_snapshot)
-		return snapshot_take();
+		return loader_snapshot_init();
 	/* ISO C has no cast from an object's to a function's address. */
 	memcpy(&find_object, &symbol, sizeof(find_object));
 	return 0;
 }
 
-static bool
-snapshot_find(uintptr_t address, struct loader_object *object)
-{
-	for (size_t i = 0; i < snapshot.count; i++) {
-		const struct snapshot_entry *entry = &snapshot.entries[i];
-
-		if (address < entry->map_start || address >= entry->map_end)
-			continue;
-		object->map_start = entry->map_start;
-		object->map_end = entry->map_end;
-		object->eh_frame_hdr = entry->eh_frame_hdr;
-		object->link_map = (uintptr_t)entry;
-		return true;
-	}
-	return false;
-}
-
 bool
 loader_find(uintptr_t address, struct loader_object *object)
 {
-	struct dl_find_object found;
+	struct found found;
 
 	if (find_object == NULL)
-		return snapshot_find(address, object);
+		return loader_snapshot_find(address, object);
 	if (find_object((void *)address, &found) != 0)
 		return false;
-	object->map_start = (uintptr_t)found.dlfo_map_start;
-	object->map_end = (uintptr_t)found.dlfo_map_end;
-	object->eh_frame_hdr = (uintptr_t)found.dlfo_eh_frame;
-	object->link_map = (uintptr_t)found.dlfo_link_map;
+	object->map_start = (uintptr_t)found.map_start;
+	object->map_end = (uintptr_t)found.map_end;
+	object->eh_frame_hdr = (uintptr_t)found.eh_frame;
+	object->link_map = (uintptr_t)found.link_map;
 	return true;
+}
+
+void
+loader_close(void)
+{
+	if (find_object == NULL)
+		loader_snapshot_close();
+}
+
+void
+loader_fork_child(void)
+{
+	if (find_object == NULL)
+		loader_snapshot_fork_child();
 }
 
 bool

@@ -4,9 +4,9 @@
  *
  * glibc 2.35 and newer answer through _dl_find_object(), which takes no lock
  * and may be called in a signal handler. Elsewhere the answer comes from a
- * snapshot of the files that were loaded at start-up; later ones are then not
- * found. Memory of the loader that may have been given back is asked for
- * before it is read, so that a hole is an error and not a fault.
+ * table of our own (loader_snapshot.h). Memory of the loader that may have been
+ * given back is asked for before it is read, so that a hole is an error and not
+ * a fault.
  */
 #ifndef HEAPAGENT_LOADER_H
 #define HEAPAGENT_LOADER_H
@@ -37,6 +37,12 @@ int loader_init(bool snapshot);
 
 /* True if a loaded file holds the address. [any] */
 bool loader_find(uintptr_t address, struct loader_object *object);
+
+/* Before and after the loader closes a file. [any] */
+void loader_close(void);
+
+/* After fork. [any] */
+void loader_fork_child(void);
 
 /* False if the object is gone. [any] */
 bool loader_names(const struct loader_object *object,

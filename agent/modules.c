@@ -434,6 +434,7 @@ modules_close_begin(void)
 	 * starts in whatever is loaded there afterwards sees the close.
 	 */
 	atomic_add_acq_rel(&state, 1);
+	loader_close();
 }
 
 void
@@ -442,6 +443,7 @@ modules_close_end(void)
 	/* Relaxed: the swap below decides. */
 	uint64_t old = atomic_load_relaxed(&state), new;
 
+	loader_close();
 	/*
 	 * Pairs with the acquire loads of state: who sees the new generation
 	 * also sees that the loader has let go of what was closed. A fork
@@ -467,6 +469,7 @@ modules_fork_child(void)
 	/* Relaxed: the child has one thread. */
 	uint64_t now = atomic_load_relaxed(&state);
 
+	loader_fork_child();
 	atomic_store_relaxed(&state,
 			     (now & ~STATE_RUNNING_MASK) + STATE_GENERATION);
 }

@@ -40,7 +40,7 @@ $(B)/test/unit/%: test/unit/%.c $$(call link_of,test/unit/$$*.c) \
 	$(call say,CC,$<)
 	$(call build_program,$(TEST_CFLAGS) $(if $(call symbolize_of,$<),-Isymbolize \
 		-I$(B)/symbolize) $(call cflags_of,$<),$< $(call link_of,$<) \
-		$(call symbolize_of,$<),-lcmocka $(call libs_of,$<))
+		$(call symbolize_of,$<),-lcmocka -ldl $(call libs_of,$<))
 
 # A program may link agent modules, too; most do not.
 $(B)/test/prog/%: test/prog/%.c $$(call link_of,test/prog/$$*.c) Makefile
@@ -83,5 +83,6 @@ include test/tools/build.mk
 include test/bench/build.mk
 include test/fuzz/build.mk
 include test/load/build.mk
+include test/machines/build.mk
 include test/yama/build.mk
 include test/sweep/build.mk

@@ -9,7 +9,7 @@
  * of functions): find the module, find and run its call frame information.
  *
  * LINK: unwind unwind_fp unwind_row instruction row_cache cfi cfi_program
- * LINK: cfi_expression modules loader symbol elf_image executable span region
+ * LINK: cfi_expression modules loader loader_snapshot symbol elf_image executable span region
  * LINK: counters sys
  * LIBS: -Wl,-z,now
  */

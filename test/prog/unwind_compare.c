@@ -13,7 +13,7 @@
  * that was wrong.
  *
  * LINK: unwind unwind_fp unwind_row instruction row_cache cfi cfi_program
- * LINK: cfi_expression modules loader symbol elf_image executable span region
+ * LINK: cfi_expression modules loader loader_snapshot symbol elf_image executable span region
  * LINK: counters sys
  * CFLAGS: -shared -fPIC -O2 -fvisibility=hidden -ftls-model=initial-exec
  * CFLAGS: -Wl,-z,now

@@ -2,7 +2,7 @@
 /*
  * modules_test.c - records of loaded files, and of files loaded in turn.
  *
- * LINK: modules loader symbol elf_image executable region counters sys
+ * LINK: modules loader loader_snapshot symbol elf_image executable region counters sys
  * LIBS: -lpthread
  */
 #include "modules.h"
@@ -323,6 +323,12 @@ test_snapshot(void **state)
 			    (const char *)live_names.name);
 	assert_true(loader_find((uintptr_t)&test_snapshot, &snapshot));
 	assert_false(loader_find(8, &snapshot));
+}
+
+static void
+test_snapshot_no_more(void **state)
+{
+	(void)state;
 	assert_int_equal(loader_init(false), 0);
 }
 
@@ -378,6 +384,11 @@ main(void)
 		cmocka_unit_test(test_closes_in_one_another),
 		cmocka_unit_test(test_found_by_two_threads_at_once),
 		cmocka_unit_test(test_snapshot),
+		/* The same once more, from the snapshot. */
+		cmocka_unit_test(test_in_turn_at_one_address),
+		cmocka_unit_test(test_closes_in_one_another),
+		cmocka_unit_test(test_found_by_two_threads_at_once),
+		cmocka_unit_test(test_snapshot_no_more),
 		cmocka_unit_test(test_reads_up_to_a_hole),
 	};
 

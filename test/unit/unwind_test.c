@@ -3,7 +3,7 @@
  * unwind_test.c - walks of stacks whose frames are known.
  *
  * LINK: unwind unwind_fp unwind_row instruction row_cache cfi cfi_program
- * LINK: cfi_expression modules loader symbol elf_image executable span region
+ * LINK: cfi_expression modules loader loader_snapshot symbol elf_image executable span region
  * LINK: counters sys
  * CFLAGS: -O2 -fasynchronous-unwind-tables -fomit-frame-pointer
  * CFLAGS: -Wl,-z,now -rdynamic
