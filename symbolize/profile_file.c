@@ -18,6 +18,7 @@
 #include <zlib.h>
 
 #include "memory.h"
+#include "target.h"
 
 #define CHUNK_BYTES (UINT64_C(1) << 18)
 
@@ -171,50 +172,19 @@ write_all(int fd, const uint8_t *data, size_t data_bytes, bool compressed)
 	return done == data_bytes && closed ? 0 : errno ? -errno : -EIO;
 }
 
-/* A pipe, a terminal or a device cannot be replaced by a rename. */
-static bool
-in_place(const char *path)
-{
-	struct stat status;
-	return !stat(path, &status) && !S_ISREG(status.st_mode);
-}
-
-static int
-write_renamed(const char *path, const uint8_t *data, size_t data_bytes,
-	      bool compressed)
-{
-	char *temporary = memory_format("%s.XXXXXX", path);
-	int fd = mkostemp(temporary, O_CLOEXEC);
-	int status = fd < 0 ? -errno : 0;
-	if (fd >= 0) {
-		status = write_all(fd, data, data_bytes, compressed);
-		if (close(fd) && !status)
-			status = -errno;
-		if (!status && rename(temporary, path))
-			status = -errno;
-		if (status)
-			unlink(temporary);
-	}
-	free(temporary);
-	return status;
-}
-
 static int
 write_file(const char *path, const uint8_t *data, size_t data_bytes,
 	   bool compressed, struct reason *reason)
 {
-	int status;
-	if (!strcmp(path, "-")) {
-		status = write_all(STDOUT_FILENO, data, data_bytes, compressed);
-	} else if (in_place(path)) {
-		int fd = open(path, O_WRONLY | O_CLOEXEC);
-		status = fd < 0 ? -errno
-				: write_all(fd, data, data_bytes, compressed);
-		if (fd >= 0)
-			close(fd);
-	} else {
-		status = write_renamed(path, data, data_bytes, compressed);
-	}
+	struct target target;
+	int status = target_open(&target, path);
+	if (status == -ENXIO)
+		return reason_set(reason, status,
+				  "nobody reads from this pipe");
+	if (!status)
+		status = target_close(&target,
+				      write_all(target.fd, data, data_bytes,
+						compressed));
 	if (status)
 		reason_set(reason, status, "%s", strerror(-status));
 	return status;

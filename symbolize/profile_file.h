@@ -19,9 +19,8 @@ int profile_file_read(const char *path, uint8_t **data, size_t *data_bytes,
 		      struct reason *reason);
 
 /*
- * Writes the data gzip-compressed, mode 0600, under a temporary name in the
- * same directory, then renames. "-" is standard output; a device or a pipe is
- * written in place. On failure nothing is left behind.
+ * Writes the data gzip-compressed to a target: see target.h. On failure
+ * nothing is left behind.
  */
 int profile_file_write(const char *path, const uint8_t *data, size_t data_bytes,
 		       struct reason *reason);

@@ -3,7 +3,7 @@
  * gzip_fuzz.c - any bytes as a compressed file: refused, or read and written
  * and read again as the same.
  */
-/* SYMBOLIZE: memory profile_file reason utf8 */
+/* SYMBOLIZE: memory profile_file reason target utf8 */
 #include "profile_file.h"
 
 #include <string.h>

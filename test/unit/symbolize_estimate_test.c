@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* symbolize_estimate_test.c - the standard error is the error there is. */
 /* SYMBOLIZE: estimate profile profile_check profile_file legacy_text */
-/* SYMBOLIZE: legacy_place table memory utf8 reason proto */
+/* SYMBOLIZE: legacy_place table target memory utf8 reason proto */
 /* SYMBOLIZE: legacy_thread */
 /* LIBS: -lprotobuf-c -lz -lm */
 #include "estimate.h"

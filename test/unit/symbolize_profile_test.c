@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* symbolize_profile_test.c - profiles are read whole, checked, and kept. */
 /* SYMBOLIZE: profile profile_check profile_file legacy_text legacy_place */
-/* SYMBOLIZE: table memory utf8 reason proto */
+/* SYMBOLIZE: table target memory utf8 reason proto */
 /* SYMBOLIZE: legacy_thread */
 /* LIBS: -lprotobuf-c -lz -lm */
 #include "profile.h"
