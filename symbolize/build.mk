@@ -4,7 +4,7 @@
 # build/symbolize/proto/ (included as "proto/NAME.pb-c.h").
 
 SYMBOLIZE_CFLAGS := $(BASE_CFLAGS) -Isymbolize -Iagent -I$(B)/symbolize
-SYMBOLIZE_LIBS := -ldw -lelf -lprotobuf-c -lz -llzma -liberty -ldl -lm
+SYMBOLIZE_LIBS := -ldw -lelf -lprotobuf-c -lpcre2-8 -lz -llzma -liberty -ldl -lm
 
 symbolize_proto := $(wildcard symbolize/proto/*.proto)
 symbolize_pb_c := $(symbolize_proto:%.proto=$(B)/%.pb-c.c)

@@ -35,7 +35,7 @@ struct diff {
 	const char *unit;
 	bool is_estimate;
 	struct growth *rows;
-	size_t count;
+	size_t count, omitted;
 };
 
 static int
@@ -86,8 +86,11 @@ subtract(struct diff *diff)
 	if (diff->count)
 		qsort_r(diff->rows, diff->count, sizeof(*diff->rows), compare,
 			&diff->view->by_cum);
-	if (diff->view->node_count && diff->count > diff->view->node_count)
-		diff->count = diff->view->node_count;
+	size_t most = diff->view->node_count;
+	if (most && diff->count > most) {
+		diff->omitted = diff->count - most;
+		diff->count = most;
+	}
 	graph_free(before);
 	graph_free(after);
 }
@@ -96,49 +99,75 @@ subtract(struct diff *diff)
 static void
 print_change(const struct diff *diff, double value, double variance)
 {
-	char *text;
-	if (diff->is_estimate && variance > 0)
-		text = memory_format(
-			"%s ±%s", units_change(value, diff->unit).text,
-			units_value(sqrt(variance), diff->unit).text);
-	else
-		text = memory_format("%s",
-				     units_change(value, diff->unit).text);
-	heading_right(text, diff->is_estimate ? 24 : 12);
-	free(text);
+	char text[UNITS_CHANGE_BYTES];
+	const char *sign = "", *error = "";
+	struct units_text change = units_change(value, diff->unit);
+	struct units_text deviation = units_value(sqrt(variance), diff->unit);
+	if (diff->is_estimate && variance > 0) {
+		sign = units_plus_minus();
+		error = deviation.text;
+	}
+	snprintf(text, sizeof(text), "%s%s%s%s", change.text, *sign ? " " : "",
+		 sign, error);
+	terminal_figure(&diff->view->terminal, text,
+			diff->is_estimate ? 24 : 12,
+			diff->is_estimate ? 18 : 10);
+}
+
+static void
+print_head(const struct diff *diff)
+{
+	const struct terminal *terminal = &diff->view->terminal;
+	double before = diff->before->totals[diff->before_type];
+	double after = diff->after->totals[diff->type];
+	double variance = diff->before->total_variances[diff->before_type] +
+			  diff->after->total_variances[diff->type];
+	heading_print(diff->after, diff->type);
+	printf("Total: %s %s %s:", units_value(before, diff->unit).text,
+	       units_arrow(), units_value(after, diff->unit).text);
+	print_change(diff, after - before, variance);
+	putchar('\n');
+	if (diff->is_estimate)
+		printf("Sampled: %s is one standard error at most (less, where "
+		       "both saw the same blocks)\n",
+		       units_plus_minus());
+	if (!diff->count) {
+		puts("No function grew or shrank");
+		return;
+	}
+	if (diff->omitted)
+		printf("Showing %zu of %zu functions\n", diff->count,
+		       diff->count + diff->omitted);
+	terminal_figure(terminal, "growth", diff->is_estimate ? 24 : 12,
+			diff->is_estimate ? 18 : 10);
+	terminal_figure(terminal, terminal->narrow ? "cum" : "growth cum",
+			diff->is_estimate ? 25 : 13,
+			diff->is_estimate ? 19 : 11);
+	if (!terminal->narrow)
+		terminal_figure(terminal, "cum before", 12, 12);
+	terminal_figure(terminal, "after", 12, 8);
+	puts("  name");
 }
 
 static void
 print_text(const struct diff *diff)
 {
-	double before = diff->before->totals[diff->before_type];
-	double after = diff->after->totals[diff->type];
-	double variance = diff->before->total_variances[diff->before_type] +
-			  diff->after->total_variances[diff->type];
-	int width = diff->is_estimate ? 24 : 12;
-	heading_print(diff->after, diff->type);
-	printf("Total: %s → %s:", units_value(before, diff->unit).text,
-	       units_value(after, diff->unit).text);
-	print_change(diff, after - before, variance);
-	putchar('\n');
-	if (diff->is_estimate)
-		puts("Sampled: ± is one standard error at most (less, where "
-		     "both saw the same blocks)");
-	heading_right("growth", width);
-	heading_right("growth cum", width + 1);
-	heading_right("cum before", 12);
-	heading_right("after", 12);
-	puts("  name");
+	const struct terminal *terminal = &diff->view->terminal;
+	print_head(diff);
 	for (size_t i = 0; i < diff->count; i++) {
 		const struct growth *row = &diff->rows[i];
+		struct units_text before = units_value(row->before, diff->unit);
+		struct units_text after = units_value(row->after, diff->unit);
 		print_change(diff, row->flat, row->flat_variance);
 		putchar(' ');
 		print_change(diff, row->cum, row->cum_variance);
-		heading_right(units_value(row->before, diff->unit).text, 12);
-		heading_right(units_value(row->after, diff->unit).text, 12);
-		const char *colour = !diff->view->colour ? ""
-				     : row->cum > 0	 ? "\033[31m"
-							 : "\033[34m";
+		/* It is the difference of those beside it. */
+		if (!terminal->narrow)
+			terminal_figure(terminal, before.text, 12, 12);
+		terminal_figure(terminal, after.text, 12, 8);
+		const char *colour = !terminal->colour ? ""
+				     : row->cum > 0    ? "\033[31m"
+						       : "\033[34m";
 		printf("  %s%s%s\n", colour, row->name,
 		       view_colour_end(diff->view));
 	}
@@ -152,7 +181,7 @@ print_json(const struct diff *diff)
 	json_string(stdout, diff->before->profile->path);
 	json_member(stdout, "base_total",
 		    diff->before->totals[diff->before_type]);
-	fputs(",\"functions\":[", stdout);
+	printf(",\"omitted\":%zu,\"functions\":[", diff->omitted);
 	for (size_t i = 0; i < diff->count; i++) {
 		const struct growth *row = &diff->rows[i];
 		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", stdout);
@@ -191,12 +220,13 @@ show(struct view *view, const struct profile *a, const struct profile *b)
 	diff.before = before;
 	diff.after = after;
 	subtract(&diff);
-	view_output_begin(view);
-	if (view->json)
-		print_json(&diff);
-	else
-		print_text(&diff);
-	int status = view_output_end(view);
+	int status =
+		before->row_count ? COMMAND_OK : view_check_filter(view, after);
+	if (!status) {
+		view_output_begin(view);
+		(view->json ? print_json : print_text)(&diff);
+		status = view_output_end(view);
+	}
 	free(diff.rows);
 	samples_free(before);
 	samples_free(after);

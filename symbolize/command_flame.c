@@ -21,6 +21,7 @@
 #include "output.h"
 #include "profile_file.h"
 #include "units.h"
+#include "utf8.h"
 #include "view.h"
 
 /* A frame of less than this part of every total is no pixel on any screen. */
@@ -174,6 +175,7 @@ write_head(FILE *out, const struct flame *flame, int type)
 			? memory_format("%s → %s", flame->before->profile->path,
 					profile->path)
 			: memory_string(profile->path);
+	utf8_make_printable(subtitle);
 	fputs("{\"title\":", out);
 	json_string(out, *program ? program : "heap profile");
 	fputs(",\"subtitle\":", out);
@@ -224,9 +226,12 @@ write_page(const struct flame *flame, int type, const char *path)
 		status = command_fail("out of memory");
 	else if (profile_file_write_plain(path, text, bytes, &reason))
 		status = command_fail("%s: %s", path, reason.text);
-	else if (strcmp(path, "-"))
-		printf("%s: %zu frames, %zu KiB\n", path, flame->kept_count,
-		       bytes >> 10);
+	if (!status) {
+		char *what = memory_format("%zu frames, %zu KiB",
+					   flame->kept_count, bytes >> 10);
+		output_made(path, what);
+		free(what);
+	}
 	free(text);
 	return status;
 }
@@ -285,9 +290,11 @@ static const char *
 set(void *context, int key, const char *value)
 {
 	struct call *call = context;
-	if (key == 'o')
+	if (key == 'o') {
 		call->out = value;
-	else if (key == OPT_DIFF)
+		return options_output(value);
+	}
+	if (key == OPT_DIFF)
 		call->diff = true;
 	else
 		return view_set(&call->view, key, value);

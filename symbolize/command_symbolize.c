@@ -45,9 +45,10 @@ set(void *context, int key, const char *value)
 {
 	struct job *job = context;
 	const char *accepted;
-	if (!options_set_symbolizer(&job->symbolizer, key, value, &accepted))
-		job->out = value;
-	return accepted;
+	if (options_set_symbolizer(&job->symbolizer, key, value, &accepted))
+		return accepted;
+	job->out = value;
+	return options_output(value);
 }
 
 static int

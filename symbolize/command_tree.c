@@ -17,8 +17,6 @@
 #include "memory.h"
 #include "view.h"
 
-#define COLUMN 18
-
 /* All calls, those of (or to) each node together, the greatest first. */
 struct calls {
 	const struct graph_edge **edges;
@@ -27,8 +25,8 @@ struct calls {
 
 struct tree {
 	const struct graph_view *graph_view;
-	const regex_t *which; /* only these functions; NULL: all */
-	size_t shown;
+	struct pattern *which; /* only these functions; NULL: all */
+	size_t shown, count;
 	struct calls callers, callees;
 };
 
@@ -91,11 +89,8 @@ print_edges(struct tree *tree, const struct graph_node *node, bool callers)
 	for (size_t i = calls->begin[node->number]; i < end; i++) {
 		const struct graph_edge *edge = calls->edges[i];
 		uint32_t other = callers ? edge->caller : edge->callee;
-		heading_right("", 2 * COLUMN + 16);
-		heading_right(
-			graph_view_text(all, edge->value, edge->variance).text,
-			COLUMN);
-		heading_right(units_percent(edge->value, node->cum).text, 8);
+		graph_view_titles(all, "", "");
+		graph_view_figures(all, edge->value, edge->variance, node->cum);
 		printf(" |   %s\n", all->graph->nodes[other].name);
 	}
 }
@@ -104,18 +99,10 @@ static void
 print_node(struct tree *tree, const struct graph_node *node)
 {
 	const struct graph_view *all = tree->graph_view;
-	for (int i = 0; i < 3 * COLUMN + 24; i++)
-		putchar('-');
-	puts("-+-------------");
+	terminal_rule(all->view->terminal.narrow ? 56 : 72);
 	print_edges(tree, node, true);
-	heading_right(
-		graph_view_text(all, node->flat, node->flat_variance).text,
-		COLUMN);
-	heading_right(units_percent(node->flat, all->total).text, 8);
-	heading_right(graph_view_text(all, node->cum, node->cum_variance).text,
-		      COLUMN);
-	heading_right(units_percent(node->cum, all->total).text, 8);
-	heading_right("", COLUMN + 8);
+	graph_view_figures(all, node->flat, node->flat_variance, all->total);
+	graph_view_figures(all, node->cum, node->cum_variance, all->total);
 	printf(" | %s%s%s\n", view_colour(all->view, node->cum, all->total),
 	       node->name, view_colour_end(all->view));
 	print_edges(tree, node, false);
@@ -141,62 +128,87 @@ json_edges(struct tree *tree, const struct graph_node *node, bool callers)
 }
 
 static void
-json_node(struct tree *tree, const struct graph_node *node)
+json_node(struct tree *tree, const struct graph_node *node, bool first)
 {
-	graph_view_json(node, tree->shown == 0);
+	graph_view_json(node, first);
 	json_edges(tree, node, true);
 	json_edges(tree, node, false);
 	putchar('}');
 }
 
 static void
-print_head(const struct graph_view *all)
+print_head(struct tree *tree)
 {
+	const struct graph_view *all = tree->graph_view;
 	heading_print(all->samples, all->type);
 	printf("Total: %s\n",
 	       graph_view_text(all, all->total,
 			       all->samples->total_variances[all->type])
 		       .text);
-	if (all->is_estimate)
-		puts("Sampled: ± is one standard error");
-	heading_right("flat", COLUMN);
-	heading_right("flat%", 8);
-	heading_right("cum", COLUMN);
-	heading_right("cum%", 8);
-	heading_right("calls", COLUMN);
-	heading_right("calls%", 8);
+	view_print_estimate_note(all->is_estimate);
+	if (!tree->count) {
+		graph_view_empty(all);
+		return;
+	}
+	if (tree->shown < tree->count)
+		printf("Showing %zu of %zu functions\n", tree->shown,
+		       tree->count);
+	puts("Callers above it, callees below: cum is of the call, cum% of "
+	     "the function");
+	graph_view_titles(all, "flat", "flat%");
+	graph_view_titles(all, "cum", "cum%");
 	puts(" | context");
 }
 
+/* Those that are shown become the first ones of the order. */
 static void
+choose(struct tree *tree)
+{
+	struct graph *graph = tree->graph_view->graph;
+	size_t most = tree->graph_view->view->node_count;
+	for (size_t i = 0; i < graph->node_count; i++) {
+		const struct graph_node *node = &graph->nodes[graph->order[i]];
+		if (node->cum != 0 &&
+		    (!tree->which || pattern_matches(tree->which, node->name)))
+			graph->order[tree->count++] = graph->order[i];
+	}
+	tree->shown = most && most < tree->count ? most : tree->count;
+}
+
+static int
 print(struct graph_view *all, void *context)
 {
 	struct tree *tree = context;
 	const struct graph *graph = all->graph;
 	const bool json = all->view->json;
-	size_t most = all->view->node_count;
 	tree->graph_view = all;
+	choose(tree);
+	if (tree->which && !tree->count)
+		return command_fail("%s: no function matches '%s'",
+				    all->samples->profile->path,
+				    pattern_source(tree->which));
 	tree->callers = sort_calls(graph, true);
 	tree->callees = sort_calls(graph, false);
+	view_output_begin(all->view);
 	if (json) {
 		heading_json(all->samples, all->type);
-		fputs(",\"functions\":[", stdout);
+		printf(",\"omitted\":%zu,\"functions\":[",
+		       tree->count - tree->shown);
 	} else {
-		print_head(all);
+		print_head(tree);
 	}
-	for (size_t i = 0; i < graph->node_count; i++) {
+	for (size_t i = 0; i < tree->shown; i++) {
 		const struct graph_node *node = &graph->nodes[graph->order[i]];
-		if (node->cum == 0 || (most && tree->shown == most) ||
-		    (tree->which &&
-		     regexec(tree->which, node->name, 0, NULL, 0)))
-			continue;
-		(json ? json_node : print_node)(tree, node);
-		tree->shown++;
+		if (json)
+			json_node(tree, node, i == 0);
+		else
+			print_node(tree, node);
 	}
 	if (json)
 		puts("\n]}");
 	calls_free(&tree->callers);
 	calls_free(&tree->callees);
+	return view_output_end(all->view);
 }
 
 static int
@@ -218,20 +230,17 @@ run_tree(int argc, char **argv)
 static int
 peek(struct view *view, char **arguments)
 {
-	const char *pattern = arguments[0], *path = arguments[1];
-	struct tree tree = { .which = NULL };
-	regex_t which;
-	const char *accepted = view_regex(pattern, &which);
-	if (accepted)
+	const char *source = arguments[0], *path = arguments[1];
+	struct reason reason;
+	struct pattern *which =
+		pattern_new(source, PATTERN_ANYWHERE, "peek: REGEX", &reason);
+	if (!which)
 		return command_misused("peek: REGEX '%s' is not accepted; it "
-				       "takes %s",
-				       pattern, accepted);
-	tree.which = &which;
+				       "takes a regular expression (%s)",
+				       source, reason.text);
+	struct tree tree = { .which = which };
 	int status = graph_view_show(view, path, print, &tree);
-	regfree(&which);
-	if (!status && !tree.shown)
-		status = command_fail("%s: no function matches '%s'", path,
-				      pattern);
+	pattern_free(which);
 	return status;
 }
 

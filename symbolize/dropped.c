@@ -4,40 +4,48 @@
  */
 #include "dropped.h"
 
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "command.h"
 #include "memory.h"
+#include "pattern.h"
 
 struct dropped {
-	regex_t drop, keep;
-	bool keeps;
+	struct pattern *drop;
+	struct pattern *keep; /* NULL: none */
 };
 
-/* As a pattern of the whole text. False if there is none, or it is wrong. */
-static bool
-compile(const struct profile *profile, int64_t text, regex_t *pattern)
+/* NULL if there is none, or it is wrong: that is said. */
+static struct pattern *
+compile(const struct profile *profile, int64_t text, const char *field)
 {
+	struct reason reason;
 	const char *source = profile_text(profile, text);
 	if (!*source)
-		return false;
-	char *whole = memory_format("^(%s)$", source);
-	bool good = !regcomp(pattern, whole, REG_EXTENDED | REG_NOSUB);
-	free(whole);
-	return good;
+		return NULL;
+	char *of = memory_format("%s: %s", profile->path, field);
+	struct pattern *pattern =
+		pattern_new(source, PATTERN_WHOLE, of, &reason);
+	/* A profile is read without it, as by others who know it not. */
+	if (!pattern)
+		command_fail("%s: not used: no regular expression (%s)", of,
+			     reason.text);
+	free(of);
+	return pattern;
 }
 
 struct dropped *
 dropped_open(const struct profile *profile)
 {
-	struct dropped *dropped = memory_get(sizeof(*dropped));
-	if (!compile(profile, profile->pb->drop_frames, &dropped->drop)) {
-		free(dropped);
+	struct pattern *drop =
+		compile(profile, profile->pb->drop_frames, "drop_frames");
+	if (!drop)
 		return NULL;
-	}
-	dropped->keeps =
-		compile(profile, profile->pb->keep_frames, &dropped->keep);
+	struct dropped *dropped = memory_get(sizeof(*dropped));
+	dropped->drop = drop;
+	dropped->keep =
+		compile(profile, profile->pb->keep_frames, "keep_frames");
 	return dropped;
 }
 
@@ -46,9 +54,8 @@ dropped_close(struct dropped *dropped)
 {
 	if (!dropped)
 		return;
-	regfree(&dropped->drop);
-	if (dropped->keeps)
-		regfree(&dropped->keep);
+	pattern_free(dropped->drop);
+	pattern_free(dropped->keep);
 	free(dropped);
 }
 
@@ -77,9 +84,8 @@ dropped_function(const struct dropped *dropped, const char *name)
 	if (!dropped)
 		return false;
 	char *bare = memory_format("%.*s", (int)bare_bytes(name), name);
-	bool is =
-		!regexec(&dropped->drop, bare, 0, NULL, 0) &&
-		!(dropped->keeps && !regexec(&dropped->keep, bare, 0, NULL, 0));
+	bool is = pattern_matches(dropped->drop, bare) &&
+		  !(dropped->keep && pattern_matches(dropped->keep, bare));
 	free(bare);
 	return is;
 }

@@ -5,7 +5,7 @@
  * drop_frames and keep_frames of profile.proto: a function whose whole name
  * matches the first and not the second is left out of stacks, with all that it
  * called. So a runtime hides what lies below its allocator's entry. A pattern
- * that is not understood (Go's have signs that POSIX's lack) drops nothing.
+ * that is none drops nothing: one line on standard error says so.
  */
 #ifndef HEAPAGENT_DROPPED_H
 #define HEAPAGENT_DROPPED_H

@@ -29,9 +29,9 @@ show(struct view *view, const struct profile *profile, graph_view_print *print,
 		.is_estimate = estimate_is_one(profile, type),
 	};
 	graph_sort(graph_view.graph, view->by_cum);
-	view_output_begin(view);
-	print(&graph_view, context);
-	int status = view_output_end(view);
+	int status = view_check_filter(view, samples);
+	if (!status)
+		status = print(&graph_view, context);
 	graph_free(graph_view.graph);
 	samples_free(samples);
 	return status;
@@ -56,6 +56,62 @@ graph_view_text(const struct graph_view *graph_view, double value,
 {
 	return units_estimate(value, variance, graph_view->unit,
 			      graph_view->is_estimate);
+}
+
+static int
+width(const struct graph_view *graph_view)
+{
+	return graph_view->is_estimate ? 18 : 11;
+}
+
+static int
+narrow_width(const struct graph_view *graph_view)
+{
+	return graph_view->is_estimate ? 13 : 8;
+}
+
+void
+graph_view_figures(const struct graph_view *graph_view, double value,
+		   double variance, double total)
+{
+	const struct terminal *terminal = &graph_view->view->terminal;
+	terminal_figure(terminal,
+			graph_view_text(graph_view, value, variance).text,
+			width(graph_view), narrow_width(graph_view));
+	terminal_figure(terminal, units_percent(value, total).text, 8, 7);
+}
+
+void
+graph_view_titles(const struct graph_view *graph_view, const char *value,
+		  const char *percent)
+{
+	const struct terminal *terminal = &graph_view->view->terminal;
+	terminal_figure(terminal, value, width(graph_view),
+			narrow_width(graph_view));
+	terminal_figure(terminal, percent, 8, 7);
+}
+
+void
+graph_view_empty(const struct graph_view *graph_view)
+{
+	const struct samples *samples = graph_view->samples;
+	const struct pb_profile *pb = samples->profile->pb;
+	const char *more = "";
+	printf("No function has any %s",
+	       profile_text(samples->profile,
+			    pb->sample_type[graph_view->type]->type));
+	for (size_t i = 0; i < samples->type_count; i++) {
+		const struct pb_value_type *type = pb->sample_type[i];
+		if (samples->totals[i] == 0)
+			continue;
+		printf("%s%s of %s", *more ? more : "; there are ",
+		       units_value(samples->totals[i],
+				   profile_text(samples->profile, type->unit))
+			       .text,
+		       profile_text(samples->profile, type->type));
+		more = ", ";
+	}
+	puts(*more ? " (--sample_index)" : "");
 }
 
 void

@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "options.h"
+#include "similar.h"
 
 static const struct command *const commands[] = {
 	&command_run,	&command_dump,	&command_symbolize, &command_top,
@@ -44,13 +45,19 @@ unknown(const char *name)
 {
 	char accepted[1024] = "";
 	size_t used = 0;
+	struct similar similar = similar_to(name, strlen(name));
 
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		used += (size_t)snprintf(accepted + used,
 					 sizeof(accepted) - used, "%s, ",
 					 commands[i]->name);
-	return command_misused("unknown command '%s'; there are %shelp", name,
-			       accepted);
+		similar_add(&similar, commands[i]->name);
+	}
+	similar_add(&similar, "help");
+	const char *near = similar.nearest;
+	return command_misused("unknown command '%s'; %s%s%sthere are %shelp",
+			       name, near ? "did you mean '" : "",
+			       near ? near : "", near ? "'? " : "", accepted);
 }
 
 static int

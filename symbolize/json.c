@@ -9,6 +9,18 @@
 
 #include "utf8.h"
 
+/* Of at most three bytes, as all control characters are. */
+static unsigned
+character(const char *text, size_t bytes)
+{
+	const unsigned char *c = (const unsigned char *)text;
+	if (bytes == 1)
+		return c[0];
+	if (bytes == 2)
+		return (c[0] & 0x1fu) << 6 | (c[1] & 0x3fu);
+	return (c[0] & 0xfu) << 12 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
+}
+
 void
 json_string(FILE *out, const char *text)
 {
@@ -20,8 +32,8 @@ json_string(FILE *out, const char *text)
 			fputs("\\ufffd", out);
 		else if (c == '"' || c == '\\')
 			fprintf(out, "\\%c", c);
-		else if (c < ' ' || c == 127 || c == '<')
-			fprintf(out, "\\u%04x", c);
+		else if (c == '<' || utf8_control_bytes(text))
+			fprintf(out, "\\u%04x", character(text, bytes));
 		else
 			fwrite(text, 1, bytes, out);
 		text += bytes ? bytes : 1;

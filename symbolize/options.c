@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "memory.h"
+#include "similar.h"
 
 /* The help's texts begin here; with 53 columns more they fit a screen. */
 #define TEXT_COLUMN 27
@@ -74,12 +75,18 @@ options_set_symbolizer(struct symbolizer_options *options, int key,
 }
 
 const char *
+options_output(const char *name)
+{
+	return *name ? NULL : "a file, a directory or -";
+}
+
+const char *
 options_set_text(void *context, int key, const char *value)
 {
 	const char **text = context;
 	(void)key;
 	*text = value;
-	return NULL;
+	return options_output(value);
 }
 
 /* Number i of all tables of the command and of help_row, or NULL. */
@@ -136,19 +143,48 @@ make_tables(const struct command *command)
 	return tables;
 }
 
+/* "--focus, --full-names": those that begin so, how many in *count. */
+static char *
+list_options(const struct command *command, const char *begin, size_t bytes,
+	     size_t *count)
+{
+	const struct option_row *r;
+	char *list = memory_string("");
+	*count = 0;
+	for (size_t i = 0; (r = row(command, i)); i++) {
+		if (strncmp(r->name, begin, bytes) != 0)
+			continue;
+		char *longer = memory_format("%s%s--%s", list,
+					     *count ? ", " : "", r->name);
+		free(list);
+		list = longer;
+		++*count;
+	}
+	return list;
+}
+
+/* No option, or the begin of several. */
 static int
 unknown(const struct command *command, const char *word)
 {
 	const struct option_row *r;
-	char *list = memory_string("");
-	for (size_t i = 0; (r = row(command, i)); i++) {
-		char *longer =
-			memory_format("%s%s--%s", list, i ? ", " : "", r->name);
+	const char *begin = word + strspn(word, "-"), *near;
+	size_t bytes = strcspn(begin, "="), count;
+	struct similar similar = similar_to(begin, bytes);
+	char *list = list_options(command, begin, bytes, &count);
+	const char *what = "ambiguous";
+	if (!bytes || !count) {
+		what = "unknown";
 		free(list);
-		list = longer;
+		list = list_options(command, "", 0, &count);
 	}
-	int status = command_misused("%s: unknown option '%s'; there are %s",
-				     command->name, word, list);
+	for (size_t i = 0; (r = row(command, i)); i++)
+		similar_add(&similar, r->name);
+	near = *what == 'u' ? similar.nearest : NULL;
+	int status = command_misused("%s: %s option '%s'; %s%s%sthere are %s",
+				     command->name, what, word,
+				     near ? "did you mean --" : "",
+				     near ? near : "", near ? "? " : "", list);
 	free(list);
 	return status;
 }
@@ -220,6 +256,14 @@ options_count(const struct command *command, int argc, char **argv, int least,
 				       "%s",
 				       command->name, argv[optind + most],
 				       command->name, command->arguments);
+	/* Another program's arguments may be anything. */
+	for (int i = optind; i < argc && !command->ends_options; i++)
+		if (!*argv[i])
+			return command_misused("%s: '' is not accepted; the "
+					       "call is heapagent %s "
+					       "[OPTION]... %s",
+					       command->name, command->name,
+					       command->arguments);
 	return COMMAND_OK;
 }
 

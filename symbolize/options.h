@@ -47,8 +47,11 @@ typedef const char *options_set(void *context, int key, const char *value);
 bool options_set_symbolizer(struct symbolizer_options *options, int key,
 			    const char *value, const char **accepted);
 
-/* An options_set for a context that is a const char *, the only option's. */
+/* An options_set for a context that is a const char *, the only option's -o. */
 options_set options_set_text;
+
+/* NULL if -o may be that, else words for what options_set returns. */
+const char *options_output(const char *name);
 
 /* NULL if path is a directory, else words for what options_set returns. */
 const char *options_directory(const char *path);

@@ -12,6 +12,8 @@
 
 #include "command.h"
 #include "memory.h"
+#include "target.h"
+#include "utf8.h"
 
 static int
 stem_bytes(const char *name)
@@ -37,13 +39,28 @@ output_name(const char *input, const char *out, const char *ending)
 		return memory_string(out);
 	const char *slash = strrchr(input, '/');
 	const char *base = slash ? slash + 1 : input;
-	/* What came through a pipe goes out through one. */
-	if (!strcmp(input, "-"))
+	/* What came through a pipe goes out through one, unless a directory
+	 * is wanted: it has no name of its own there. */
+	if (!strcmp(input, "-") && !is_directory)
 		return memory_string("-");
+	if (!strcmp(input, "-"))
+		base = "stdin";
 	if (is_directory)
 		return memory_format("%s/%.*s%s", out, stem_bytes(base), base,
 				     ending);
 	return memory_format("%.*s%s", stem_bytes(input), input, ending);
+}
+
+void
+output_made(const char *name, const char *what)
+{
+	/* It would become a part of it. */
+	if (target_is_output(name))
+		return;
+	char *shown = memory_string(name);
+	utf8_make_printable(shown);
+	printf("%s: %s\n", shown, what);
+	free(shown);
 }
 
 int
@@ -55,8 +72,8 @@ output_profile(const struct profile *profile, const char *out,
 	int status = COMMAND_OK;
 	if (profile_write(profile, name, &reason))
 		status = command_fail("%s: %s", name, reason.text);
-	else if (strcmp(name, "-"))
-		printf("%s: %s\n", name, what);
+	else
+		output_made(name, what);
 	free(name);
 	return status;
 }

@@ -9,9 +9,16 @@
 
 /*
  * out, if it is given and no directory; else X with the ending (".html") for
- * X.pb.gz, in the directory out or beside the input. To be freed.
+ * X.pb.gz, in the directory out or beside the input; of standard input, "-"
+ * or "stdin" in the directory. To be freed.
  */
 char *output_name(const char *input, const char *out, const char *ending);
+
+/*
+ * "NAME: what" on standard output, unless that is where it went. Of the name,
+ * nothing is printed that a terminal would obey.
+ */
+void output_made(const char *name, const char *what);
 
 /*
  * Writes the profile under the name that output_name() makes of its path, and

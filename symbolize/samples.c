@@ -44,9 +44,9 @@ number_of(struct samples *samples, const char *name)
 }
 
 static bool
-matches(const regex_t *pattern, const char *text)
+matches(struct pattern *pattern, const char *text)
 {
-	return pattern && !regexec(pattern, text, 0, NULL, 0);
+	return pattern && pattern_matches(pattern, text);
 }
 
 /*
@@ -73,6 +73,8 @@ add_line(struct maker *maker, struct place *place,
 	const char *file = profile_text(profile, function->filename);
 	if (!*name)
 		name = profile_text(profile, function->system_name);
+	if (!*name)
+		name = "??";
 	/* Others write the raw name in both fields. */
 	char *clear = demangle(name);
 	char *shorter = NULL;

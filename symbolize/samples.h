@@ -8,14 +8,13 @@
 #ifndef HEAPAGENT_SAMPLES_H
 #define HEAPAGENT_SAMPLES_H
 
-#include <regex.h>
-
+#include "pattern.h"
 #include "profile.h"
 
 struct samples_filter {
-	const regex_t *focus;  /* only stacks with such a frame; NULL: all */
-	const regex_t *ignore; /* no stacks with such a frame; NULL: none */
-	bool full_names;       /* C++ names with parameters and arguments */
+	struct pattern *focus;	/* only stacks with such a frame; NULL: all */
+	struct pattern *ignore; /* no stacks with such a frame; NULL: none */
+	bool full_names;	/* C++ names with parameters and arguments */
 };
 
 struct sample_row {

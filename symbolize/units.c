@@ -8,6 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MICRO "µ"
+
+static bool is_ascii;
+
 struct scale {
 	double factor;
 	const char *name;
@@ -20,7 +24,7 @@ static const struct scale byte_scales[] = {
 static const struct scale time_scales[] = {
 	{ 1e9, "s" },
 	{ 1e6, "ms" },
-	{ 1e3, "µs" },
+	{ 1e3, MICRO "s" },
 	{ 1, "ns" },
 };
 
@@ -37,8 +41,10 @@ scaled(double value, const struct scale *scales, size_t count)
 		     : fabs(shown) >= 99.95 ? 0
 		     : fabs(shown) >= 9.995 ? 1
 					    : 2;
-	snprintf(out.text, sizeof(out.text), "%.*f %s", digits, shown,
-		 scales[i].name);
+	const char *name = scales[i].name;
+	if (is_ascii && !strncmp(name, MICRO, strlen(MICRO)))
+		name = "us";
+	snprintf(out.text, sizeof(out.text), "%.*f %s", digits, shown, name);
 	return out;
 }
 
@@ -80,8 +86,9 @@ units_estimate(double value, double variance, const char *unit,
 		snprintf(out.text, sizeof(out.text), "%.40s >100 %%",
 			 plain.text);
 	else
-		snprintf(out.text, sizeof(out.text), "%.40s ±%.*f %%",
-			 plain.text, percent < 9.95 ? 1 : 0, percent);
+		snprintf(out.text, sizeof(out.text), "%.40s %s%.*f %%",
+			 plain.text, units_plus_minus(), percent < 9.95 ? 1 : 0,
+			 percent);
 	return out;
 }
 
@@ -89,10 +96,30 @@ struct units_text
 units_percent(double part, double total)
 {
 	struct units_text out = { "" };
+	double percent = 100 * part / total;
+	/* Of a total that is next to nothing: columns stay columns. */
 	if (total != 0)
-		snprintf(out.text, sizeof(out.text), "%.1f %%",
-			 100 * part / total);
+		snprintf(out.text, sizeof(out.text),
+			 fabs(percent) < 1e5 ? "%.1f %%" : "%.0e %%", percent);
 	return out;
+}
+
+void
+units_use_ascii(void)
+{
+	is_ascii = true;
+}
+
+const char *
+units_plus_minus(void)
+{
+	return is_ascii ? "+-" : "±";
+}
+
+const char *
+units_arrow(void)
+{
+	return is_ascii ? "->" : "→";
 }
 
 size_t

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #define UNITS_TEXT_BYTES 64
+#define UNITS_CHANGE_BYTES (2 * UNITS_TEXT_BYTES + 8)
 
 struct units_text {
 	char text[UNITS_TEXT_BYTES];
@@ -30,6 +31,11 @@ struct units_text units_estimate(double value, double variance,
 
 /* "45.1 %" of a total; empty if the total is 0. */
 struct units_text units_percent(double part, double total);
+
+/* For who reads no UTF-8: "+-", "->" and "us" from here on. */
+void units_use_ascii(void);
+const char *units_plus_minus(void);
+const char *units_arrow(void);
 
 /* Columns of a terminal that UTF-8 text fills: ± and ∞ are one each. */
 size_t units_columns(const char *text);

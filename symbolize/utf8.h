@@ -12,7 +12,8 @@ size_t utf8_character_bytes(const char *text);
 
 /*
  * Bytes of the control character at text, which a terminal would obey, or 0:
- * ends of lines and those of C1, U+0080 to U+009F, are among them.
+ * ends of lines, those of C1, U+0080 to U+009F, and those that turn the
+ * direction of a line are among them.
  */
 size_t utf8_control_bytes(const char *text);
 

@@ -6,16 +6,15 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <getopt.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "memory.h"
 #include "profile_check.h"
+#include "units.h"
 #include "utf8.h"
 
 enum {
@@ -45,7 +44,8 @@ const struct option_row view_options[] = {
 	  "bytes allocated since the start" },
 	{ OPT_TYPE_LAST, "alloc_objects", NULL,
 	  "blocks allocated since the start" },
-	{ OPT_SAMPLE_TYPE, "sample_index", "TYPE", "any other sample type" },
+	{ OPT_SAMPLE_TYPE, "sample_index", "TYPE",
+	  "any sample type, by name or number" },
 	{ OPT_FOCUS, "focus", "REGEX",
 	  "only stacks with such a function or file" },
 	{ OPT_IGNORE, "ignore", "REGEX",
@@ -57,7 +57,7 @@ const struct option_row view_options[] = {
 
 const struct option_row view_table_options[] = {
 	{ OPT_NODE_COUNT, "nodecount", "N",
-	  "at most N functions (80; 0: all)" },
+	  "at most N functions (80, with --json all; 0: all)" },
 	{ OPT_FLAT, "flat", NULL, "order by what functions hold themselves" },
 	{ OPT_CUM, "cum", NULL, "order by what they and their callees hold" },
 	{ OPT_JSON, "json", NULL, "JSON, for programs" },
@@ -70,27 +70,18 @@ view_init(struct view *view)
 	*view = (struct view){ .node_count = VIEW_NODE_COUNT };
 }
 
-const char *
-view_regex(const char *text, regex_t *pattern)
-{
-	static char accepted[160];
-	char why[128];
-	int code = regcomp(pattern, text, REG_EXTENDED | REG_NOSUB);
-	if (!code)
-		return NULL;
-	regerror(code, pattern, why, sizeof(why));
-	snprintf(accepted, sizeof(accepted), "a regular expression (%s)", why);
-	return accepted;
-}
-
 static const char *
-compile(const char *text, regex_t *pattern, const regex_t **used)
+compile(const char *source, const char *of, struct pattern **pattern)
 {
-	if (*used)
+	static char accepted[sizeof(struct reason) + 32];
+	struct reason reason;
+	if (*pattern)
 		return "one regular expression (a|b is either)";
-	const char *accepted = view_regex(text, pattern);
-	if (!accepted)
-		*used = pattern;
+	*pattern = pattern_new(source, PATTERN_ANYWHERE, of, &reason);
+	if (*pattern)
+		return NULL;
+	snprintf(accepted, sizeof(accepted), "a regular expression (%s)",
+		 reason.text);
 	return accepted;
 }
 
@@ -103,6 +94,7 @@ set_node_count(struct view *view, const char *text)
 	if (errno || *end || !isdigit((unsigned char)*text))
 		return "a number of functions, 0 for all";
 	view->node_count = count;
+	view->node_count_given = true;
 	return NULL;
 }
 
@@ -120,9 +112,9 @@ view_set(void *context, int key, const char *value)
 		view->sample_type = value;
 		break;
 	case OPT_FOCUS:
-		return compile(value, &view->focus, &view->filter.focus);
+		return compile(value, "--focus", &view->filter.focus);
 	case OPT_IGNORE:
-		return compile(value, &view->ignore, &view->filter.ignore);
+		return compile(value, "--ignore", &view->filter.ignore);
 	case OPT_FULL_NAMES:
 		view->filter.full_names = true;
 		break;
@@ -142,10 +134,8 @@ view_set(void *context, int key, const char *value)
 void
 view_end(struct view *view)
 {
-	if (view->filter.focus)
-		regfree(&view->focus);
-	if (view->filter.ignore)
-		regfree(&view->ignore);
+	pattern_free(view->filter.focus);
+	pattern_free(view->filter.ignore);
 	free(view->symbolizer.locate.debug_dirs);
 }
 
@@ -157,6 +147,9 @@ view_run(struct view *view, const struct command *command, int argc,
 	int status = options_read(command, argc, argv, view_set, view);
 	if (!status)
 		status = options_count(command, argc, argv, count, count);
+	/* A program that adds rows up is not to get a part of them. */
+	if (view->json && !view->node_count_given)
+		view->node_count = 0;
 	if (!status)
 		status = body(view, argv + optind);
 	view_end(view);
@@ -199,13 +192,35 @@ view_read(struct view *view, const char *path, struct profile **profile)
 	return status;
 }
 
+/*
+ * By name; by number, as go tool pprof; or by a name without its last part:
+ * "inuse" is inuse_space.
+ */
+static int
+find_type(const struct profile *profile, const char *wish)
+{
+	static const char *const endings[] = { "", "_space", "_objects" };
+	int type = -1;
+	for (size_t i = 0; type < 0 && i < 3; i++) {
+		char *name = memory_format("%s%s", wish, endings[i]);
+		type = profile_sample_type(profile, name);
+		free(name);
+	}
+	char *end;
+	errno = 0;
+	unsigned long number = strtoul(wish, &end, 10);
+	if (type < 0 && isdigit((unsigned char)*wish) && !*end && !errno &&
+	    number < profile->pb->n_sample_type)
+		type = (int)number;
+	return type;
+}
+
 int
 view_type(const struct view *view, const struct profile *profile)
 {
 	const struct pb_profile *pb = profile->pb;
-	int type = view->sample_type
-			   ? profile_sample_type(profile, view->sample_type)
-			   : profile_default_type(profile);
+	int type = view->sample_type ? find_type(profile, view->sample_type)
+				     : profile_default_type(profile);
 	if (type >= 0)
 		return type;
 	char known[256] = "";
@@ -220,69 +235,53 @@ view_type(const struct view *view, const struct profile *profile)
 	return -1;
 }
 
-static const char usual_pager[] =
-	"if command -v less >/dev/null; then exec less; else exec cat; fi";
-
-static bool
-wants_colour(void)
+int
+view_check_filter(const struct view *view, const struct samples *samples)
 {
-	const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
-	return !(none && *none) && term && strcmp(term, "dumb");
+	const struct samples_filter *filter = &view->filter;
+	const char *path = samples->profile->path;
+	if (samples->row_count || view->json)
+		return COMMAND_OK;
+	if (filter->focus && filter->ignore)
+		return command_fail("%s: no stack matches --focus '%s' without "
+				    "--ignore '%s'",
+				    path, pattern_source(filter->focus),
+				    pattern_source(filter->ignore));
+	if (filter->focus)
+		return command_fail("%s: no stack matches --focus '%s'", path,
+				    pattern_source(filter->focus));
+	if (filter->ignore)
+		return command_fail("%s: no stack is left by --ignore '%s'",
+				    path, pattern_source(filter->ignore));
+	return COMMAND_OK;
+}
+
+void
+view_print_estimate_note(bool is_estimate)
+{
+	if (is_estimate)
+		printf("Sampled: %s is one standard error\n",
+		       units_plus_minus());
 }
 
 void
 view_output_begin(struct view *view)
 {
-	const char *pager = getenv("PAGER");
-	int ends[2];
-	if (!isatty(STDOUT_FILENO))
-		return;
-	view->colour = wants_colour() && !view->json;
-	if ((pager && (!*pager || !strcmp(pager, "cat"))) || pipe(ends))
-		return;
-	fflush(stdout);
-	pid_t pid = fork();
-	if (!pid) {
-		dup2(ends[0], STDIN_FILENO);
-		close(ends[0]);
-		close(ends[1]);
-		/* Ends at once what fits the screen; passes colours on. */
-		setenv("LESS", "FRSX", 0);
-		execl("/bin/sh", "sh", "-c", pager ? pager : usual_pager, NULL);
-		_exit(127);
-	}
-	if (pid > 0) {
-		/* Who quits the pager wants no more, and no message. */
-		signal(SIGPIPE, SIG_IGN);
-		dup2(ends[1], STDOUT_FILENO);
-		view->pager_pid = (int)pid;
-	}
-	close(ends[0]);
-	close(ends[1]);
+	terminal_begin(&view->terminal, view->json);
 }
 
 int
 view_output_end(struct view *view)
 {
-	bool lost = fflush(stdout) || ferror(stdout);
-	int error = errno;
-	if (view->pager_pid) {
-		clearerr(stdout);
-		close(STDOUT_FILENO);
-		while (waitpid(view->pager_pid, NULL, 0) < 0 && errno == EINTR)
-			;
-		lost = false;
-	}
-	if (lost)
-		return command_fail("cannot write the output: %s",
-				    strerror(error));
+	if (!terminal_end(&view->terminal))
+		return command_fail("cannot write the output: %m");
 	return view->lost ? COMMAND_FAILED : COMMAND_OK;
 }
 
 const char *
 view_colour(const struct view *view, double part, double total)
 {
-	if (!view->colour || total == 0)
+	if (!view->terminal.colour || total == 0)
 		return "";
 	double percent = 100 * fabs(part / total);
 	return percent >= 5 ? "\033[31m" : percent >= 0.5 ? "\033[32m" : "";
@@ -291,5 +290,5 @@ view_colour(const struct view *view, double part, double total)
 const char *
 view_colour_end(const struct view *view)
 {
-	return view->colour ? "\033[0m" : "";
+	return view->terminal.colour ? "\033[0m" : "";
 }

@@ -7,18 +7,18 @@
 
 #include "options.h"
 #include "samples.h"
+#include "terminal.h"
 
 struct view {
 	struct symbolizer_options symbolizer;
 	struct samples_filter filter;
-	regex_t focus, ignore;
 	const char *sample_type; /* NULL: the profile's default */
 	size_t node_count;	 /* 0: all */
+	bool node_count_given;
 	bool by_cum;
 	bool json;
-	bool lost;   /* set by view_read(): a file could not be read */
-	bool colour; /* set by view_output_begin() */
-	int pager_pid;
+	bool lost; /* set by view_read(): a file could not be read */
+	struct terminal terminal;
 };
 
 #define VIEW_NODE_COUNT 80 /* as go tool pprof */
@@ -41,12 +41,6 @@ int view_run(struct view *view, const struct command *command, int argc,
 	     int (*body)(struct view *view, char **arguments));
 
 /*
- * Compiles a POSIX extended regular expression: NULL, or what is accepted in
- * its place, for an options_set.
- */
-const char *view_regex(const char *text, regex_t *pattern);
-
-/*
  * Reads a profile and gives its addresses names where they have none. No text
  * in it has anything then that a terminal would obey. COMMAND_OK or
  * COMMAND_FAILED, said why.
@@ -62,10 +56,15 @@ void view_make_printable(struct profile *profile);
 int view_type(const struct view *view, const struct profile *profile);
 
 /*
- * Standard output goes through a pager from here on if it is a terminal, and
- * is coloured then. NO_COLOR and TERM=dumb turn colours off, PAGER= or
- * PAGER=cat the pager.
+ * COMMAND_FAILED, the reason said, if --focus and --ignore leave no stack that
+ * a person could be shown; programs get an empty list.
  */
+int view_check_filter(const struct view *view, const struct samples *samples);
+
+/* "Sampled: ± is one standard error", if it is so. */
+void view_print_estimate_note(bool is_estimate);
+
+/* See terminal_begin(): after it, no more may go wrong. */
 void view_output_begin(struct view *view);
 
 /*

@@ -71,6 +71,10 @@ file_commands() {
 		refuses 2 "$name: ,'-_',--help" "$name" -_
 		refuses 2 "too few,heapagent $name [OPTION]" "$name"
 		case $name in
+		run | peek | d*) ;;
+		*) refuses 2 "$name: ,''" $name '' ;;
+		esac
+		case $name in
 		run | symbolize) ;; # take as many as there are
 		*) refuses 2 "too many,'x',heapagent $name [OPTION]" \
 			"$name" x x x ;;
@@ -78,6 +82,11 @@ file_commands() {
 	done
 	refuses 2 "too many,'c'" help top c
 	refuses 2 "'frobnicate',run,status,help" frobnicate
+	refuses 2 "'tpo',did you mean 'top'?,status,help" tpo
+	refuses 2 "'flmae',did you mean 'flame'?" help flmae
+	refuses 2 "top: ,ambiguous,'-f',--focus,--full-names,--flat" top -f x
+	refuses 2 "top: ,unknown,'--foucs=x',did you mean --focus?" \
+		top --foucs=x good.pb.gz
 	refuses 2 "'frobnicate',run,status,help" help frobnicate
 	refuses 2 "'--frobnicate'" --frobnicate
 	refuses 2 "too many,'x'" --version x
@@ -225,6 +234,9 @@ nobody() {
 		--output,'words',a directory|symbolize good.pb.gz good.pb.gz --output=words
 		'--sample_index',needs,TYPE|top good.pb.gz --sample_index
 		'-o',needs,OUT|inuse good.pb.gz -o
+		--output,'',a file|flame good.pb.gz --output=
+		--output,'',a file|symbolize good.pb.gz --output=
+		--output,'',a file|inuse good.pb.gz --output=
 		'--json=1',no value|top --json=1 good.pb.gz
 		'--in'|top --in good.pb.gz
 		--rate,'fast',bytes|run --rate fast true
@@ -256,7 +268,7 @@ nobody() {
 		--timeout,'nan',seconds|dump --timeout nan 1
 		'--json=no',no value|status --json=no 1
 	END
-	[ "$tried" -eq 46 ]
+	[ "$tried" -eq 49 ]
 }
 
 @test "processes that are not there, or without the agent" {

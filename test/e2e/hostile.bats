@@ -353,6 +353,63 @@ ended() {
 	"$HEAPAGENT" top --nodecount 0 p.pb.gz | grep -c _ZcvT_Inn
 }
 
+# dropping PATTERN [NAME]: p.pb.gz, whose drop_frames is that.
+dropping() {
+	"$MAKE" p.pb.gz <<-END
+		type space bytes
+		drop $1
+		mapping 0x1000 0x2000 0 /x -
+		function ${2:-alpha} a.c 1
+		function main a.c 2
+		sample 1 1 f1:1 f2:2
+	END
+}
+
+@test "patterns in a profile: bounded, and none can end the command" {
+	local many pattern command name=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab
+	many=$(python3 -c 'print("(" * 7000 + "a" + ")" * 7000)')
+	for pattern in "$many" "$many$many" "(a" \
+		'((((a{1,255}){1,255}){1,255}){1,255})'; do
+		dropping "$pattern"
+		for command in top tree "peek main" flame; do
+			# shellcheck disable=SC2086 # words are wanted
+			one 0 $SMALL "$HEAPAGENT" $command p.pb.gz >out
+			grep -q 'p.pb.gz: drop_frames: not used: no regular' out
+		done
+	done
+	# Too slow for one name, or for all.
+	dropping '(a+)+(a+)+(a+)+[cd]' $name
+	one 1 $SMALL "$HEAPAGENT" top p.pb.gz |
+		grep -F "'(a+)+(a+)+(a+)+[cd]' takes too much time"
+	{
+		echo "type space bytes"
+		echo "drop (a|a)*(a|a)*(a|a)*(a|a)*[cd]"
+		for i in {1..4000}; do
+			echo "function aaaaaaaaaab$i a.c 1"
+			echo "sample 1 1 f$i:1"
+		done
+	} | "$MAKE" p.pb.gz
+	one 1 $SMALL "$HEAPAGENT" top p.pb.gz |
+		grep "p.pb.gz: drop_frames: .* takes too much time"
+}
+
+@test "patterns of the user: bounded, too" {
+	local many name=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab
+	many=$(python3 -c 'print("(" * 300 + "a" + ")" * 300)')
+	dropping - $name
+	for option in --focus --ignore; do
+		one 2 $SMALL "$HEAPAGENT" top "$option=$many" p.pb.gz |
+			grep "top: $option '((.* it takes a regular expression (par"
+		one 1 $SMALL "$HEAPAGENT" top "$option=(a+)+(a+)+[cd]" p.pb.gz |
+			grep -e "$option: .* takes too much time"
+	done
+	one 2 $SMALL "$HEAPAGENT" peek "$many" p.pb.gz
+	one 1 $SMALL "$HEAPAGENT" peek "(a+)+(a+)+[cd]" p.pb.gz |
+		grep "peek: REGEX: .* takes too much time"
+	# Go's signs are known.
+	"$HEAPAGENT" top --focus '(?i)\bMAIN\b|\d{3}' p.pb.gz
+}
+
 # A name with whatever a terminal or a browser might obey.
 evil_name() {
 	printf 'x\033]0;title\007\033[31m\302\233mred\233m\r\b</script>%s' \

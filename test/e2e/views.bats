@@ -284,6 +284,126 @@ dom() {
 	run ! grep -q paged plain
 }
 
+# on COLUMNS COMMAND...: what stands on a terminal so wide.
+on() {
+	TERM=xterm NO_COLOR=1 PAGER=cat timeout 20 \
+		"$ROOT/test/tools/on_terminal" "$@" | tr -d '\r'
+}
+
+# columns_before NAME: so many columns stand before it in what is read.
+columns_before() {
+	python3 -c 'import sys
+print(min(l.find(sys.argv[1]) for l in sys.stdin if sys.argv[1] in l))' "$1"
+}
+
+@test "names are seen on a terminal of 80 columns" {
+	export LC_ALL=C.UTF-8
+	for call in "top a.pb.gz" "tree a.pb.gz" "peek alpha a.pb.gz" \
+		"diff a.pb.gz b.pb.gz"; do
+		# shellcheck disable=SC2086 # words are wanted
+		on 80 "$HEAPAGENT" $call >out
+		cat out
+		[ "$(columns_before alpha <out)" -le 50 ]
+		grep -q '[0-9]MiB±[0-9]' out
+		# shellcheck disable=SC2086
+		on 200 "$HEAPAGENT" $call | grep -q '[0-9] MiB ±[0-9]'
+		# What is no terminal has no width.
+		# shellcheck disable=SC2086
+		COLUMNS=80 "$HEAPAGENT" $call | grep -q '[0-9] MiB ±[0-9]'
+	done
+}
+
+@test "a terminal without UTF-8 gets ASCII" {
+	for call in "top a.pb.gz" "tree a.pb.gz" "diff a.pb.gz b.pb.gz"; do
+		for columns in 80 200; do
+			# shellcheck disable=SC2086 # words are wanted
+			LC_ALL=C on $columns "$HEAPAGENT" $call >out
+			run ! grep -P '[^\x00-\x7f]' out
+			grep -q '+-' out
+			# shellcheck disable=SC2086
+			env -u LC_ALL -u LC_CTYPE -u LANG bash -c \
+				"$(declare -f on)"'; on "$@"' _ $columns \
+				"$HEAPAGENT" $call >out
+			run ! grep -P '[^\x00-\x7f]' out
+		done
+		# shellcheck disable=SC2086
+		LC_ALL=C.UTF-8 on 80 "$HEAPAGENT" $call | grep -q ±
+		# A file is always the same.
+		# shellcheck disable=SC2086
+		LC_ALL=C "$HEAPAGENT" $call | grep -q ±
+	done
+}
+
+@test "Ctrl-C in the pager is the pager's" {
+	# It goes on after it, and the command waits for its end.
+	export TERM=xterm
+	PAGER='trap : INT; cat >/dev/null; echo ready; sleep 2; echo went on' \
+		run timeout 20 "$ROOT/test/tools/on_terminal" \
+		--interrupt-at ready 80 "$HEAPAGENT" top a.pb.gz
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *"went on"* ]]
+}
+
+@test "--json has every function unless told otherwise; what is not shown is said" {
+	{
+		echo "type space bytes"
+		for i in {1..100}; do
+			echo "function f$i a.c 1"
+			echo "sample 1 $i f$i:1"
+		done
+	} | "$MAKE" many.pb.gz
+	echo "type space bytes" | "$MAKE" none.pb.gz
+	for call in "top many.pb.gz" "tree many.pb.gz" "peek f many.pb.gz" \
+		"diff none.pb.gz many.pb.gz"; do
+		# shellcheck disable=SC2086 # words are wanted
+		"$HEAPAGENT" $call --json >all.json
+		[ "$(json all.json 'len(f), d["omitted"]')" = "100 0" ]
+		# shellcheck disable=SC2086
+		"$HEAPAGENT" $call --json --nodecount 30 >some.json
+		[ "$(json some.json 'len(f), d["omitted"]')" = "30 70" ]
+		# shellcheck disable=SC2086
+		"$HEAPAGENT" $call >out
+		grep -q 'Showing 80 of 100 functions' out
+	done
+}
+
+@test "tables without rows say why" {
+	run "$HEAPAGENT" top a.pb.gz --focus '^nothing$'
+	[ "$status" -eq 1 ]
+	[ "$output" = "heapagent: a.pb.gz: no stack matches --focus '^nothing\$'" ]
+	run "$HEAPAGENT" tree a.pb.gz --ignore .
+	[ "$status" -eq 1 ]
+	[ "$output" = "heapagent: a.pb.gz: no stack is left by --ignore '.'" ]
+	run "$HEAPAGENT" diff a.pb.gz a.pb.gz
+	[ "$status" -eq 0 ]
+	[[ $output == *"No function grew or shrank"* ]]
+	heap 1 0 0 | sed 's/1000,4096000/0,0/' | "$MAKE" freed.pb.gz
+	for call in top tree; do
+		run "$HEAPAGENT" $call freed.pb.gz
+		[ "$status" -eq 0 ]
+		[[ $output == *"No function has any inuse_space; there are 603110 of alloc_objects, 148 MiB of alloc_space"* ]]
+	done
+	{
+		echo "type space bytes"
+		echo "function only a.c 1"
+		echo "function - - 1"
+		echo "sample 1 1 f1:1"
+	} | "$MAKE" one.pb.gz
+	"$HEAPAGENT" top one.pb.gz | grep -q 'Showing 1 function with'
+}
+
+@test "sample types by number and by the begin of their names" {
+	for index in inuse inuse_space 3; do
+		run "$HEAPAGENT" top --sample_index $index a.pb.gz
+		[[ $output == *"Type: inuse_space"* ]]
+	done
+	run "$HEAPAGENT" top --sample_index alloc a.pb.gz
+	[[ $output == *"Type: alloc_space"* ]]
+	run "$HEAPAGENT" top --sample_index 4 a.pb.gz
+	[ "$status" -eq 1 ]
+}
+
 @test "a full disk is said" {
 	run bash -c '"$0" top a.pb.gz >/dev/full' "$HEAPAGENT"
 	[ "$status" -eq 1 ]

@@ -12,6 +12,7 @@
 /* SYMBOLIZE: perf_map profile profile_check profile_edit reason */
 /* SYMBOLIZE: samples short_name symbolizer table units utf8 view proto */
 /* SYMBOLIZE: dropped function_offset legacy_thread thread_text */
+/* SYMBOLIZE: pattern similar target terminal */
 #include "command.h"
 
 #include <getopt.h>
