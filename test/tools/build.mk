@@ -45,7 +45,7 @@ $(tools_dir)/torment: test/tools/torment.c
 	$(Q)$(CC) $(CFLAGS) $(BASE_CFLAGS) -o $@ $<
 
 profile_make_obj := $(patsubst %,$(B)/symbolize/%.o,profile profile_check \
-	profile_file legacy_text legacy_thread legacy_place table memory utf8 reason proto/profile.pb-c)
+	profile_file target legacy_text legacy_thread legacy_place table memory utf8 reason proto/profile.pb-c)
 $(tools_dir)/profile_make: test/tools/profile_make.c $(profile_make_obj)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
