@@ -17,6 +17,7 @@ struct config config = {
 	.depth_frames = CONFIG_DEPTH_DEFAULT,
 	.signal = SIGUSR2,
 	.profiles = PROFILE_ALL,
+	.resume = true,
 	.children = true,
 	.unwinder = UNWINDER_AUTO,
 	.log = LOG_WARN,
@@ -242,6 +243,12 @@ set_children(const char *value)
 }
 
 static bool
+set_resume(const char *value)
+{
+	return parse_bool(value, &config.resume);
+}
+
+static bool
 set_unwinder(const char *value)
 {
 	static const char *const names[] = { "auto", "cfi", "fp", "libunwind",
@@ -288,6 +295,7 @@ static const struct {
 	{ "DEPTH", set_depth, "1 to 512 frames", "128" },
 	{ "MEMORY", set_memory, "4M to 31G bytes (K, M, G allowed)", "64M" },
 	{ "CHILDREN", set_children, "0, 1", "1" },
+	{ "RESUME", set_resume, "0, 1", "1" },
 	{ "UNWINDER", set_unwinder, "auto, cfi, fp, libunwind", "auto" },
 };
 

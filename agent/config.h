@@ -47,6 +47,7 @@ struct config {
 	int signal; /* 0: none, or the program had it before us (trigger.h) */
 	unsigned profiles; /* PROFILE_* bits */
 	bool at_exit;
+	bool resume;   /* interrupted calls go on, see resume.h */
 	bool children; /* forked and exec'd children are profiled too */
 	enum config_unwinder unwinder;
 	enum config_format format;

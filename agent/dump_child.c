@@ -258,6 +258,21 @@ forget_call(void)
 }
 
 static void
+try_to_resume(void)
+{
+	const int nr = SIGURG; /* forget_call() has unblocked it */
+	const struct kernel_sigaction action = {
+		.handler = (void (*)(int))(void (*)(void))resume_try_handler,
+		.flags = SA_SIGINFO | KERNEL_SA_RESTORER,
+		.restorer = arch_sigreturn,
+	};
+
+	(void)sys_call4(SYS_rt_sigaction, nr, &action, NULL,
+			sizeof(action.mask));
+	resume_try(nr, TLS_BELOW_BYTES);
+}
+
+static void
 close_descriptors(void)
 {
 	if (!sys_failed(sys_call3(SYS_close_range, 0, ~0U, 0)))
@@ -275,7 +290,7 @@ child_main(void)
 
 	catch_faults();
 	if (forget_call())
-		resume_probe();
+		try_to_resume();
 	close_descriptors();
 	(void)sys_call5(SYS_prctl, PR_SET_NAME, "heapagent-dump", 0, 0, 0);
 	(void)sys_call4(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, NULL);

@@ -29,12 +29,14 @@
  */
 long restart_number(long nr, uintptr_t ip, uintptr_t sp);
 
+/* Finds out where libc's calls are made. [init] */
+void restart_init(void);
+
 /*
  * To be called first in a signal handler: sets the context right if the signal
- * interrupted the end of another handler of ours. The time, for restart_call().
- * [signal]
+ * interrupted the end of another handler of ours. [signal]
  */
-uint64_t restart_begin(ucontext_t *context);
+void restart_begin(ucontext_t *context);
 
 /*
  * The number of the system call that the signal took its thread out of, or -1:
@@ -43,10 +45,19 @@ uint64_t restart_begin(ucontext_t *context);
 long restart_interrupted(const ucontext_t *context);
 
 /*
+ * In a signal handler: true if the kernel itself has called it with this
+ * context, which lies where the kernel has put it. Whatever wraps sigaction()
+ * (ThreadSanitizer) has something to do after our handler.
+ */
+#define RESTART_IS_DIRECT(context) (__builtin_dwarf_cfa() == (void *)(context))
+
+/*
  * To be called last in a signal handler: if the context shows a call that ended
  * with EINTR for our signal's sake, lets it be made again, or go on, in which
- * case this does not return. Whether it did. [signal]
+ * case this does not return. Whether it did. Nothing is done if the kernel has
+ * not called the handler (is_direct, as above), or under a seccomp filter.
+ * [signal]
  */
-bool restart_call(ucontext_t *context, uint64_t begin_ns);
+bool restart_call(ucontext_t *context, bool is_direct);
 
 #endif

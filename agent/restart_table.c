@@ -111,14 +111,6 @@ find(long nr)
 	return NULL;
 }
 
-int
-restart_timeout_argument(long nr)
-{
-	const struct call *call = find(nr);
-
-	return call != NULL ? call->timeout : -1;
-}
-
 bool
 restart_notices_stop(long nr)
 {
@@ -138,13 +130,10 @@ restart_follows_stop(long nr)
 static enum restart
 how_sleep(const struct call *call, const uint64_t *arguments)
 {
-	bool absolute = call->nr == SYS_clock_nanosleep &&
-			(arguments[1] & TIMER_ABSTIME) != 0;
-
-	if (absolute)
-		return RESTART_AS_IS;
-	return arguments[call->timeout + 1] != 0 ? RESTART_REMAINING
-						 : RESTART_NEVER;
+	return call->nr == SYS_clock_nanosleep &&
+			       (arguments[1] & TIMER_ABSTIME) != 0
+		       ? RESTART_AS_IS
+		       : RESTART_NEVER;
 }
 
 static enum restart

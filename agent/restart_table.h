@@ -10,13 +10,12 @@
 #include <stdint.h>
 
 enum restart {
-	RESTART_UNKNOWN,   /* not in the table: leave it to the kernel */
-	RESTART_AS_IS,	   /* the same call again */
-	RESTART_ANEW,	   /* the same; its time-out, if any, begins anew */
-	RESTART_PART,	   /* the same, if it has not done a part yet */
-	RESTART_LESS,	   /* the same; what remains of its time was written */
-	RESTART_REMAINING, /* a sleep whose remaining time was written */
-	RESTART_NEVER,	   /* a time-out of unknown remainder */
+	RESTART_UNKNOWN, /* not in the table: leave it to the kernel */
+	RESTART_AS_IS,	 /* the same call again */
+	RESTART_ANEW,	 /* the same; its time-out, if any, begins anew */
+	RESTART_PART,	 /* the same, if it has not done a part yet */
+	RESTART_LESS,	 /* the same; what remains of its time was written */
+	RESTART_NEVER,	 /* a time-out of unknown remainder */
 };
 
 /* What to do about an interrupted call with these six arguments. [any] */
@@ -36,9 +35,5 @@ bool restart_follows_stop(long nr);
  * goes on: these four always do where they end with EINTR. [any]
  */
 bool restart_is_remembered(long nr, const uint64_t *arguments);
-
-/* Which argument is the time-out, or some number if none is; -1: the call is
- * not in the table. [any] */
-int restart_timeout_argument(long nr);
 
 #endif

@@ -75,13 +75,17 @@ void sys_futex_wait(const void *word, uint32_t value, uint64_t timeout_ns,
 void sys_random(void *buffer, size_t size_bytes);
 
 /*
+ * True under a seccomp filter, or in strict mode: either may end the process for
+ * a call. It may do so for this one, if the program has entered a sandbox since
+ * it started.
+ */
+bool sys_is_filtered(void);
+
+/*
  * True if the 8 bytes at the 8-aligned address can be read. One system call:
  * the kernel copies a signal set from it and refuses the operation number.
  * No descriptor and no signal is involved.
  */
 bool sys_readable(uintptr_t address);
-
-/* True if the 8 bytes at address can be written, which overwrites them. */
-bool sys_overwrite(uintptr_t address);
 
 #endif

@@ -8,8 +8,8 @@
  * PTRACE_SEIZE sends no signal and INTERRUPT runs no handler: the kernel
  * restarts what the thread slept in. Where it does not (restart.h), the thread
  * is read from its syscall file; if it entered such a call between our look
- * and our stop, the call is set back to its beginning. A signal of the host that
- * arrives just then is handed on with the detach.
+ * and our stop, the call is set back to its beginning. A signal of the host
+ *that arrives just then is handed on with the detach.
  */
 #include <errno.h>
 #include <sched.h>
@@ -150,14 +150,12 @@ has_pending_signal(int pid, int tid)
 static void
 set_back(const struct threads *threads, int tid, struct user_regs_struct *regs)
 {
-	struct arch_call call = arch_ptrace_call(regs);
 	long nr = (long)regs->orig_rax;
 
-	if (call.result != -EINTR || !restart_follows_stop(nr) ||
+	if ((long)regs->rax != -EINTR || !restart_follows_stop(nr) ||
 	    has_pending_signal(threads->pid, tid))
 		return;
-	arch_call_rerun(&call, nr);
-	arch_ptrace_set_call(regs, &call);
+	arch_ptrace_rerun(regs, nr);
 	(void)PTRACE(PTRACE_SETREGS, tid, 0, regs);
 }
 
@@ -173,7 +171,7 @@ read_stopped(struct threads *threads, int tid, struct thread_record *record,
 		struct unwind_registers registers =
 			arch_ptrace_registers(&regs);
 
-		resume_registers(&registers);
+		resume_registers(&registers, arch_ptrace_thread_pointer(&regs));
 		if (record != NULL) {
 			threads_walk(threads, record, &registers,
 				     arch_ptrace_thread_pointer(&regs));

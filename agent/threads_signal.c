@@ -71,11 +71,11 @@ fill(struct slot *slot, const ucontext_t *context)
 static void
 answer(int signal, siginfo_t *info, void *context)
 {
-	uint64_t begin_ns = restart_begin(context);
 	int tid = sys_gettid();
 	struct slot *slots;
 
 	(void)signal;
+	restart_begin(context);
 	/* Relaxed, because the fence orders it before the load of slots. */
 	(void)atomic_add_relaxed(&asked.entered, 1);
 	/* Pairs with the fence in stop_asking(): either that sees us in
@@ -89,7 +89,7 @@ answer(int signal, siginfo_t *info, void *context)
 	 * slots lies before it. */
 	(void)atomic_add_acq_rel(&asked.entered, -1U);
 	/* Last, because it may not return. */
-	(void)restart_call(context, begin_ns);
+	(void)restart_call(context, RESTART_IS_DIRECT(context));
 }
 
 /* A real-time signal that the host does not use, or 0. */
@@ -146,7 +146,7 @@ is_to_be_asked(struct threads *threads, struct thread_record *record, int nr)
 	if (!is_held(record) &&
 	    threads_read_signals(threads->pid, record->tid, &signals) &&
 	    (signals.blocked >> (nr - 1) & 1) == 0 &&
-	    !(call->known && threads_would_notice(threads->pid, call)))
+	    !call->known)
 		return true;
 	if (threads_read_call_site(threads, record))
 		record->how = THREAD_BY_FILE;

@@ -382,8 +382,6 @@ is_own_process(void)
 static void
 on_signal(int signal, siginfo_t *info, void *context)
 {
-	uint64_t begin_ns;
-
 	(void)info;
 	if (!is_own_process())
 		return;
@@ -391,7 +389,7 @@ on_signal(int signal, siginfo_t *info, void *context)
 		answer_as_without_us(signal);
 		return;
 	}
-	begin_ns = restart_begin(context);
+	restart_begin(context);
 	if (in_new_sandbox()) {
 		counter_add(COUNTER_dumps_refused_seccomp);
 	} else if (requests_take(&trigger.requests, dump_child_alive)) {
@@ -407,7 +405,7 @@ on_signal(int signal, siginfo_t *info, void *context)
 		counter_add(COUNTER_dumps_merged);
 	}
 	/* Last, because it may not return. */
-	(void)restart_call(context, begin_ns);
+	(void)restart_call(context, RESTART_IS_DIRECT(context));
 }
 
 static bool
@@ -431,6 +429,7 @@ trigger_init(void)
 
 	/* If there is no memory now, there may be when a dump begins. */
 	(void)dump_child_init();
+	restart_init();
 	trigger.seccomp_at_start = sys_call5(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0,
 					     0) == SECCOMP_MODE_FILTER;
 	trigger.yama_restricts = yama_restricts();

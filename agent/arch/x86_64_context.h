@@ -23,21 +23,6 @@ struct arch_call {
 };
 
 #define ARCH_SYSCALL_BYTES 2
-/* Below the stack pointer the ABI lets a function use so much. */
-#define ARCH_RED_ZONE_BYTES 128
-
-/*
- * True if these two are where the kernel put them for a handler (struct
- * rt_sigframe of its asm/sigframe.h), and not copies that somebody made: its
- * ucontext is smaller than libc's.
- */
-static inline bool
-arch_is_signal_frame(const ucontext_t *context, const siginfo_t *info)
-{
-	const uintptr_t kernels_ucontext_bytes = 304;
-
-	return (uintptr_t)info - (uintptr_t)context == kernels_ucontext_bytes;
-}
 
 static inline struct unwind_registers
 arch_context_registers(const ucontext_t *context)
@@ -91,20 +76,12 @@ arch_context_call(const ucontext_t *context)
 	};
 }
 
+/* Lets the thread go on by making system call nr, with its arguments. */
 static inline void
-arch_context_set_call(ucontext_t *context, const struct arch_call *call)
+arch_context_rerun(ucontext_t *context, long nr)
 {
-	greg_t *regs = context->uc_mcontext.gregs;
-
-	regs[REG_RIP] = (greg_t)call->ip;
-	regs[REG_RSP] = (greg_t)call->sp;
-	regs[REG_RAX] = call->result;
-	regs[REG_RDI] = (greg_t)call->arguments[0];
-	regs[REG_RSI] = (greg_t)call->arguments[1];
-	regs[REG_RDX] = (greg_t)call->arguments[2];
-	regs[REG_R10] = (greg_t)call->arguments[3];
-	regs[REG_R8] = (greg_t)call->arguments[4];
-	regs[REG_R9] = (greg_t)call->arguments[5];
+	context->uc_mcontext.gregs[REG_RIP] -= ARCH_SYSCALL_BYTES;
+	context->uc_mcontext.gregs[REG_RAX] = nr;
 }
 
 /* The same of a stopped thread. */
@@ -121,33 +98,10 @@ arch_ptrace_call(const struct user_regs_struct *regs)
 }
 
 static inline void
-arch_ptrace_set_call(struct user_regs_struct *regs,
-		     const struct arch_call *call)
+arch_ptrace_rerun(struct user_regs_struct *regs, long nr)
 {
-	regs->rip = call->ip;
-	regs->rsp = call->sp;
-	regs->rax = (unsigned long)call->result;
-	regs->rdi = call->arguments[0];
-	regs->rsi = call->arguments[1];
-	regs->rdx = call->arguments[2];
-	regs->r10 = call->arguments[3];
-	regs->r8 = call->arguments[4];
-	regs->r9 = call->arguments[5];
-}
-
-/* Free memory of so many bytes below a stack pointer. */
-static inline uintptr_t
-arch_below_red_zone(uintptr_t sp, size_t size_bytes)
-{
-	return (sp - ARCH_RED_ZONE_BYTES - size_bytes) & ~(uintptr_t)15;
-}
-
-/* Lets the thread go on by making system call nr, with its arguments. */
-static inline void
-arch_call_rerun(struct arch_call *call, long nr)
-{
-	call->ip -= ARCH_SYSCALL_BYTES;
-	call->result = nr;
+	regs->rip -= ARCH_SYSCALL_BYTES;
+	regs->rax = (unsigned long)nr;
 }
 
 #endif

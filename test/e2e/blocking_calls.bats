@@ -25,7 +25,8 @@ teardown() {
 # does not tell what remains of these calls' time: they end early, as after any
 # signal. A time-out of a socket begins anew, as the call is made again; not so
 # connect(), which would say something else. A call that has done a part returns
-# that, as after any signal.
+# that, as after any signal. The number of a call that is made by syscall() is not
+# known (the test makes futex, io_getevents and io_uring_enter so).
 interrupted() {
 	cat <<-EOF
 		epoll_wait times out: -1 EINTR, early
@@ -53,6 +54,59 @@ interrupted() {
 		close lingers: 0, early
 		io_getevents of two: 1, early
 		io_uring_enter submits: 1, early
+		futex times out: -1 EINTR, early
+		futex bitset times out: -1 EINTR, early
+		io_getevents: -1 EINTR, early
+	EOF
+}
+
+# Under a seccomp filter our handler makes no call for its own sake, and leaves
+# the interrupted one to the kernel: what it does not make again by itself is
+# EINTR, as after any signal.
+interrupted_and_filtered() {
+	interrupted | grep -v -e '^recv times out' -e '^recvmmsg times out' \
+		-e '^send times out' -e '^write times out' -e '^accept times out'
+	cat <<-EOF
+		clock_nanosleep: 4, early
+		clock_nanosleep with a rest: 4, early
+		clock_nanosleep absolute: 4, early
+		sleep: 0, early
+		msgsnd: -1 ENOMSG, early
+		pause: 0, early
+		sigsuspend: 0, early
+	EOF
+	sed -E 's/(.*)/\1: -1 EINTR, early/' <<-EOF
+		nanosleep
+		nanosleep with a rest
+		nanosleep in place
+		nanosleep, a signal
+		poll, a signal
+		sem_timedwait
+		sem_timedwait times out
+		poll
+		poll timed
+		poll times out
+		ppoll
+		ppoll times out
+		select
+		select times out
+		pselect
+		pselect times out
+		epoll_wait
+		epoll_pwait
+		epoll_pwait2
+		usleep
+		semop
+		semtimedop
+		msgrcv
+		sigwaitinfo
+		recv SO_RCVTIMEO
+		read SO_RCVTIMEO
+		recv times out
+		recvmmsg times out
+		send times out
+		write times out
+		accept times out
 	EOF
 }
 
@@ -100,14 +154,14 @@ make_all_calls() {
 # Others are sent a signal then, but not where that would end the call.
 @test "the same where ptrace is refused" {
 	make_all_calls "$PROG/refuse" ptrace
-	diff <(interrupted | expected) "$calls.self"
+	diff <(interrupted_and_filtered | expected) "$calls.self"
 	diff "$calls" "$calls.other"
 }
 
 # Docker's filter refuses that, too.
 @test "the same under the filter of a container" {
 	make_all_calls "$PROG/refuse" pidfd_getfd
-	diff <(interrupted | expected) "$calls.self"
+	diff <(interrupted_and_filtered | expected) "$calls.self"
 	diff "$calls" "$calls.other"
 }
 

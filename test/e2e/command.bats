@@ -111,11 +111,12 @@ compile() {
 	)" ]
 }
 
-@test "run --no-children sets its variable" {
-	run --separate-stderr "$heapagent" run --no-children \
+@test "run --no-children and --no-resume set their variables" {
+	run --separate-stderr "$heapagent" run --no-children --no-resume \
 		"$prog/show_settings"
 	[ "$status" -eq 0 ]
 	[[ $output == *HEAPAGENT_CHILDREN=0* ]]
+	[[ $output == *HEAPAGENT_RESUME=0* ]]
 }
 
 @test "run keeps what LD_PRELOAD has, behind the agent" {

@@ -145,6 +145,9 @@ others(void **state)
 	assert_true(config.at_exit);
 	refuse("HEAPAGENT_AT_EXIT=yes");
 	refuse("HEAPAGENT_AT_EXIT=");
+	accept("HEAPAGENT_RESUME=0");
+	assert_false(config.resume);
+	refuse("HEAPAGENT_RESUME=2");
 	accept("HEAPAGENT_CHILDREN=0");
 	assert_false(config.children);
 	accept("HEAPAGENT_DEPTH=512");
