@@ -8,6 +8,10 @@
  * *_slow functions, which are reached by a jump as well, so that each one's
  * frame lies right under the program's, which is where the walk begins.
  *
+ * Whether an allocation is sampled is decided before the real call, which may
+ * run code of the program's (a new_handler, a signal's), not return, or fail:
+ * the thread's countdown is then in order. It is recorded after the call.
+ *
  * A block is taken out of the live table before the real free: afterwards
  * another thread may already have the address. errno is the real functions'.
  */
@@ -40,8 +44,10 @@ countdown(size_t size)
 #define ALLOCATING_HOOK(name, parameters, arguments) \
 	static COLD void *name##_slow parameters \
 	{ \
+		bool due = tracker_due(size); \
 		void *p = real.name arguments; \
-		tracker_allocated(p, size, HOOK_FRAME); \
+		if (due) \
+			tracker_allocated(p, size, HOOK_FRAME); \
 		return p; \
 	} \
 	EXPORT void *name parameters \
@@ -80,9 +86,11 @@ free(void *p)
 static COLD void *
 calloc_slow(size_t count, size_t size)
 {
+	bool due = tracker_due(count * size);
 	void *p = real.calloc(count, size);
 
-	tracker_allocated(p, count * size, HOOK_FRAME);
+	if (due)
+		tracker_allocated(p, count * size, HOOK_FRAME);
 	return p;
 }
 
@@ -91,7 +99,7 @@ calloc(size_t count, size_t size)
 {
 	size_t bytes;
 
-	/* What overflows fails, and counts for nothing. */
+	/* What overflows fails for certain: it is not counted. */
 	if (likely(!__builtin_mul_overflow(count, size, &bytes)) &&
 	    countdown(bytes))
 		return calloc_slow(count, size);
@@ -101,9 +109,11 @@ calloc(size_t count, size_t size)
 static COLD void *
 realloc_slow(void *p, size_t size)
 {
+	bool due = tracker_due(size);
 	void *q = real.realloc(p, size);
 
-	tracker_allocated(q, size, HOOK_FRAME);
+	if (due)
+		tracker_allocated(q, size, HOOK_FRAME);
 	return q;
 }
 
@@ -123,7 +133,7 @@ realloc_detach_slow(void *p, size_t size)
 		tracker_attach(p, &block);
 	else if (sampled)
 		tracker_freed(&block);
-	if (q != NULL && countdown(size))
+	if (q != NULL && countdown(size) && tracker_due(size))
 		tracker_allocated(q, size, HOOK_FRAME);
 	return q;
 }
@@ -153,9 +163,11 @@ reallocarray(void *p, size_t count, size_t size)
 static COLD int
 posix_memalign_slow(void **p, size_t alignment, size_t size)
 {
+	bool due = tracker_due(size);
 	int error = real.posix_memalign(p, alignment, size);
 
-	tracker_allocated(error == 0 ? *p : NULL, size, HOOK_FRAME);
+	if (due)
+		tracker_allocated(error == 0 ? *p : NULL, size, HOOK_FRAME);
 	return error;
 }
 

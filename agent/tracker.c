@@ -260,18 +260,20 @@ try_sample(struct thread *thread, const void *p, const uintptr_t *frame,
 	return kept;
 }
 
+bool
+tracker_due(size_t size_bytes)
+{
+	fork_check();
+	return sampler_due(&thread_self, size_bytes);
+}
+
 void
 tracker_allocated(const void *p, size_t size_bytes, const uintptr_t *frame)
 {
 	struct thread *thread = &thread_self;
 	struct live_block block;
 
-	if (p == NULL) {
-		thread->countdown_bytes += sampler_countable(size_bytes);
-		return;
-	}
-	fork_check();
-	if (!sampler_due(thread, size_bytes))
+	if (p == NULL)
 		return;
 	block = (struct live_block){
 		.size_bytes = size_bytes,

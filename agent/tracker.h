@@ -20,10 +20,16 @@ int tracker_init(void);
 void tracker_fork_child(void);
 
 /*
- * After an allocation for which the countdown ran out: decides if it is
- * sampled and records it. p may be NULL (the allocation failed, and counts
- * for nothing). frame is the frame address of the hook: the saved frame
- * pointer, then the return address into the program. errno is kept. [hook]
+ * Before an allocation of so many bytes for which the countdown ran out: true
+ * if it is sampled. The countdown starts anew. errno is kept. [hook]
+ */
+bool tracker_due(size_t size_bytes);
+
+/*
+ * After an allocation that is sampled: records it. p may be NULL (it failed:
+ * there is nothing to record). frame is the frame address of the hook: the
+ * saved frame pointer, then the return address into the program. errno is
+ * kept. [hook]
  */
 void tracker_allocated(const void *p, size_t size_bytes,
 		       const uintptr_t *frame);

@@ -59,3 +59,40 @@ load helpers
 			exit bad || n != 200
 		}' "$BATS_TEST_TMPDIR/truth" "$BATS_TEST_TMPDIR/runs" >&3
 }
+
+# held_to_truth ARGUMENTS [LIBRARY]: the blocks that a million good calls of
+# fails.c get are those of the one function that allocates 100 bytes. Each has
+# a weight of 10.75: one standard error is 100 * sqrt(1e6 * 9.75) bytes, four
+# are 1.25 %.
+held_to_truth() {
+	local truth got
+	rm -f "$HEAPAGENT_DIR"/*
+	# shellcheck disable=SC2086 # words are wanted
+	truth=$(HEAPAGENT_RATE=1024 LD_PRELOAD=$AGENT${2:+:$2} \
+		"$PROG/fails" $1)
+	wait_for 20 newest heap
+	got=$("$DECODE" "$(newest heap)" | awk '
+		# Of 100 bytes, whatever stands for their size class.
+		$1 == "sample" && $NF ~ /^bytes=(9[0-9]|1[01][0-9])bytes$/ {
+			sub("alloc_space=", "", $3)
+			total += $3
+		}
+		END { printf "%d\n", total }')
+	echo "# $1: truth $truth, profile $got" >&3
+	[ "$truth" = 100000000 ]
+	[ "$got" -gt $((truth - 1249000)) ]
+	[ "$got" -lt $((truth + 1249000)) ]
+}
+
+@test "calls that fail beside those that do not: no bias" {
+	held_to_truth "plain 1000000 0"
+	held_to_truth "plain 1000000 1"
+	held_to_truth "plain 1000000 3"
+}
+
+@test "allocations inside a failing one, and jumps out of it: no bias" {
+	held_to_truth "nest 1000000" "$PROG/lib/fails_nest.so"
+	held_to_truth "jump 1000000" "$PROG/lib/fails_nest.so"
+	held_to_truth "handler 1000000" \
+		/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4
+}
