@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "atomics.h"
+#include "buffers.h"
 #include "compiler.h"
 #include "config.h"
 #include "dump.h"
@@ -142,7 +143,7 @@ make_tables(void)
 	if (error == 0)
 		error = unwind_init();
 	if (error == 0)
-		error = tracker_init();
+		error = buffers_init();
 	if (error == 0)
 		error = stacks_init();
 	if (error == 0)

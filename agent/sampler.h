@@ -51,8 +51,9 @@ uint64_t sampler_gap(uint64_t *random, uint64_t rate_bytes);
 
 /*
  * The slow half of the countdown: called when size_bytes was more than what
- * was left, before the allocation is made. True if this allocation is sampled; false if the thread was new
- * (and its first gap turned out longer) or there is no sampling. [hook]
+ * was left, before the allocation is made. True if this allocation is sampled;
+ * false if the thread was new (and its first gap turned out longer) or there is
+ * no sampling. [hook]
  */
 bool sampler_due(struct thread *thread, size_t size_bytes);
 

@@ -19,9 +19,10 @@
 struct thread {
 	/* Bytes until the next sample; what every allocation subtracts from. */
 	uint64_t countdown_bytes;
-	uint64_t random;   /* generator state; 0: the thread is new */
-	struct span own;   /* see span.h */
-	uint32_t inside;   /* 1 while the thread takes a sample */
+	uint64_t random; /* generator state; 0: the thread is new */
+	struct span own; /* see span.h */
+	/* Not 0 while the thread takes a sample: the frame's place, or 1 */
+	uint32_t inside;
 	uint32_t sampling; /* the sampler's epoch it was set up under */
 };
 _Static_assert(sizeof(struct thread) <= 64, "static TLS is scarce");

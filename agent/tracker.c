@@ -2,16 +2,16 @@
 /*
  * tracker.c - takes samples; see tracker.h.
  *
- * A walk of the stack needs a few KiB, which small stacks do not have, so the
- * walks share a pool of buffers in the region. A thread that finds none free
- * drops its sample; one that is already inside a sample (a signal handler
- * that allocates) drops its own too. Both are counted.
+ * A sample for which there is no buffer (buffers.h), no room on the stack or in
+ * a table, or whose thread is already inside one (a signal handler that
+ * allocates) is dropped. It is counted, and so is what it stood for.
  */
 #include "tracker.h"
 
 #include <errno.h>
 #include <signal.h>
 
+#include "buffers.h"
 #include "config.h"
 #include "counters.h"
 #include "fork.h"
@@ -21,63 +21,20 @@
 #include "thread.h"
 #include "unwind_libunwind.h"
 
-struct sample_buffer {
-	CACHE_ALIGNED
-	uint32_t taken; /* atomic; guards the rest */
-	struct unwind_scratch scratch;
-	uint64_t frames[UNWIND_FRAMES_MAX];
-};
-
 /*
  * What a sample may need of the stack below the hook: 0.6 KiB with the row
  * cached (test/prog/small_stacks.c), more at the first sight of a module.
  */
 #define SAMPLE_STACK_BYTES 2048
-/* As many walks at a time; more threads than cores rarely walk at once. */
-#define BUFFERS 64
-
-/* Immutable after tracker_init(). */
-static struct sample_buffer *buffers;
-
-int
-tracker_init(void)
-{
-	buffers = region_table("sample_buffers", sizeof(*buffers), BUFFERS,
-			       CACHE_LINE);
-	return buffers == NULL ? -ENOMEM : 0;
-}
-
 void
 tracker_fork_child(void)
 {
-	/* The child's only thread is not inside a sample when it gets here. */
-	for (unsigned i = 0; i < BUFFERS; i++)
-		atomic_store_relaxed(&buffers[i].taken, 0);
-}
-
-static struct sample_buffer *
-take_buffer(uintptr_t thread_pointer)
-{
-	/* Thread control blocks are pages apart: threads start at their own. */
-	unsigned start = (unsigned)(thread_pointer >> 12);
-
-	for (unsigned i = 0; i < BUFFERS; i++) {
-		struct sample_buffer *buffer = &buffers[(start + i) % BUFFERS];
-		uint32_t expected = 0;
-
-		/* Acquire: pairs with the release in give_buffer(). */
-		if (atomic_cas_acquire(&buffer->taken, &expected, 1))
-			return buffer;
-	}
-	counter_add(COUNTER_samples_dropped_busy);
-	return NULL;
-}
-
-static void
-give_buffer(struct sample_buffer *buffer)
-{
-	/* Release: our use of the buffer is over before another's begins. */
-	atomic_store_release(&buffer->taken, 0);
+	/*
+	 * The child's only thread may be in a handler that interrupted its
+	 * sample: then that goes on, with its buffer.
+	 */
+	if (thread_self.inside == 0)
+		buffers_fork_child();
 }
 
 /* libunwind makes system calls through libc. */
@@ -96,7 +53,7 @@ bucket_of_caller(struct thread *thread, const uintptr_t *frame,
 		 size_t size_bytes)
 {
 	uintptr_t thread_pointer = arch_thread_pointer();
-	struct sample_buffer *buffer = take_buffer(thread_pointer);
+	struct sample_buffer *buffer = buffers_take(thread_pointer);
 	struct unwind_request request;
 	struct bucket *bucket;
 	enum unwind_end end;
@@ -127,7 +84,7 @@ bucket_of_caller(struct thread *thread, const uintptr_t *frame,
 	else if (unlikely(end == UNWIND_TRUNCATED))
 		counter_add(COUNTER_stacks_truncated_unwind);
 	bucket = stacks_bucket(buffer->frames, count, size_bytes);
-	give_buffer(buffer);
+	buffers_give(buffer);
 	return bucket;
 }
 
@@ -163,12 +120,20 @@ tracker_freed(const struct live_block *block)
 {
 	struct bucket *bucket = region_at(block->bucket);
 
-	tally_add(&bucket->freed, block);
+	/* 0 where a vfork child was killed while it entered the block. */
+	if (likely(block->bucket != 0))
+		tally_add(&bucket->freed, block);
 }
 
 bool
 tracker_detach(const void *p, struct live_block *block)
 {
+	/*
+	 * Run out, and not started anew: a vfork child was killed between the
+	 * two, or a signal handler jumped out there. No gap is that long.
+	 */
+	if (unlikely(thread_self.countdown_bytes > INT64_MAX))
+		thread_self.countdown_bytes = 0;
 	return live_remove(p, block);
 }
 
@@ -237,6 +202,37 @@ take_sample(struct thread *thread, const void *p, const uintptr_t *frame,
 	return true;
 }
 
+/*
+ * Where a frame is on the thread's own stack, as the distance to its end; 1,
+ * which no frame has, if it is not known to be there.
+ */
+static uint32_t
+place_of(const struct thread *thread, const uintptr_t *frame)
+{
+	uintptr_t distance = thread->own.high - (uintptr_t)frame;
+
+	return distance <= thread->own.high - thread->own.low &&
+			       distance < UINT32_MAX
+		       ? (uint32_t)distance
+		       : 1;
+}
+
+/*
+ * True if the thread is inside a sample, whose frame is then below this one.
+ * If it is not, the sample is gone: a vfork child was killed in it, which had
+ * this thread's memory, or a signal handler jumped out of it.
+ */
+static bool
+is_inside(const struct thread *thread, const uintptr_t *frame)
+{
+	uint32_t place;
+
+	if (likely(thread->inside == 0))
+		return false;
+	place = place_of(thread, frame);
+	return thread->inside == 1 || place == 1 || place > thread->inside;
+}
+
 /* The same, unless the thread is inside a sample or has no room for one. */
 static bool
 try_sample(struct thread *thread, const void *p, const uintptr_t *frame,
@@ -244,17 +240,20 @@ try_sample(struct thread *thread, const void *p, const uintptr_t *frame,
 {
 	bool kept = false;
 
-	if (thread->inside != 0) {
+	if (is_inside(thread, frame)) {
 		counter_add(COUNTER_samples_dropped_reentrant);
 		return false;
 	}
-	thread->inside = 1;
+	thread->inside = place_of(thread, frame);
 	/* A handler that allocates from here on finds us inside. */
 	signal_fence();
-	if (unlikely(is_cramped(thread, frame)))
+	if (unlikely(is_cramped(thread, frame))) {
 		counter_add(COUNTER_samples_dropped_small_stack);
-	else
+	} else {
+		/* Once more: it is known now how far the own stack goes. */
+		thread->inside = place_of(thread, frame);
 		kept = take_sample(thread, p, frame, block);
+	}
 	signal_fence();
 	thread->inside = 0;
 	return kept;

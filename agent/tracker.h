@@ -13,9 +13,6 @@
 #include "live.h"
 #include "unwind.h"
 
-/* Makes the sample buffers in the region. 0 or -ENOMEM. [init] */
-int tracker_init(void);
-
 /* In a forked child: buffers that other threads held are free. [any] */
 void tracker_fork_child(void);
 
