@@ -24,9 +24,11 @@
 #include "live.h"
 #include "log.h"
 #include "modules.h"
+#include "outside.h"
 #include "real.h"
 #include "region.h"
 #include "sampler.h"
+#include "signal_hooks.h"
 #include "span.h"
 #include "stacks.h"
 #include "sys.h"
@@ -150,6 +152,8 @@ make_tables(void)
 		error = live_init();
 	if (error == 0)
 		error = threads_waits_init();
+	if (error == 0)
+		error = outside_init();
 	return error;
 }
 
@@ -215,6 +219,7 @@ construct(void)
 	int saved = errno;
 
 	real_resolve();
+	signal_hooks_resolve();
 	if (atomic_load_acquire(&state) == STATE_ACTIVE) {
 		if (config.unwinder == UNWINDER_LIBUNWIND &&
 		    unwind_libunwind_load() != 0) {
@@ -224,6 +229,7 @@ construct(void)
 		}
 		unseen_look();
 		(void)trigger_init();
+		outside_has_begun();
 	}
 	errno = saved;
 }

@@ -22,6 +22,7 @@
 #include "gzip.h"
 #include "heap_profile.h"
 #include "log.h"
+#include "outside.h"
 #include "pprof.h"
 #include "region.h"
 #include "stacks.h"
@@ -392,6 +393,8 @@ dump_write(const struct dump_origin *origin, const struct dump_host *host)
 			  capture.threads.count > 0 ? &capture.threads : NULL);
 	if (error == 0)
 		error = write_all(&capture);
+	if (error != 0)
+		outside_dump_failed(error);
 	counter_add(error == 0 ? COUNTER_dumps_written : COUNTER_dumps_failed);
 	/* With its descriptor: in the handler it is the host's. */
 	file_discard(&dump.file);

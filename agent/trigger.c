@@ -33,6 +33,7 @@
 #include "dump_child.h"
 #include "fork.h"
 #include "log.h"
+#include "outside.h"
 #include "requests.h"
 #include "restart.h"
 #include "sys.h"
@@ -447,7 +448,10 @@ trigger_init(void)
 	}
 	(void)sigfillset(&action.sa_mask);
 	trigger.installed = true;
-	return sigaction(config.signal, &action, NULL) == 0 ? 0 : -EINVAL;
+	if (sigaction(config.signal, &action, NULL) != 0)
+		return -EINVAL;
+	outside_installed(config.signal, (uintptr_t)on_signal);
+	return 0;
 }
 
 void
@@ -489,6 +493,8 @@ trigger_fork_child(void)
 	dump_child_forget();
 	/* Relaxed: the forked child has one thread. */
 	atomic_store_relaxed(&trigger.attended, 0);
-	if (!config.children)
+	if (!config.children) {
 		trigger.installed = false;
+		outside_left_alone();
+	}
 }

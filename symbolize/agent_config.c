@@ -26,3 +26,14 @@ agent_config_read(pid_t pid, struct config *settings)
 		return -EPROTO;
 	return 0;
 }
+
+int
+agent_config_outside(pid_t pid, struct outside *outside)
+{
+	struct region_view view;
+	int error = region_view_open(&view, pid);
+
+	return error ? error
+		     : region_view_table(&view, "outside", outside,
+					 sizeof(*outside));
+}

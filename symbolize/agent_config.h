@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "config.h"
+#include "outside.h"
 
 /*
  * Copies the agent's settings out of its region. 0 or a negative errno: -EPERM
@@ -15,5 +16,8 @@
  * -EPROTO if it is of another version.
  */
 int agent_config_read(pid_t pid, struct config *settings);
+
+/* The same of what the agent says of its handler and its last dump. */
+int agent_config_outside(pid_t pid, struct outside *outside);
 
 #endif

@@ -18,9 +18,12 @@
 
 #include "choose_thread.h"
 #include "command.h"
+#include "counters.h"
 #include "find_agent.h"
 #include "options.h"
+#include "outside.h"
 #include "process.h"
+#include "region_view.h"
 #include "signals.h"
 
 #define TIMEOUT_DEFAULT_S 30.0
@@ -38,9 +41,12 @@ static const struct {
 };
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 
+enum { OPT_TIMEOUT = OPT_OWN, OPT_FORCE };
+
 struct dump_options {
 	pid_t pid;
 	double timeout_s;
+	bool force;
 };
 
 static const char *
@@ -167,13 +173,48 @@ timed_out(const struct process *process, const struct dump_options *options)
 
 	signals_name(process->signal, name, sizeof(name));
 	return command_fail(
-		"dump: process %d wrote no dump to %s%s in %g s: it may use %s "
-		"for itself, or the agent is off in it or cannot write there%s",
+		"dump: process %d wrote no dump to %s%s in %g s: it may be "
+		"stopped, or use %s for itself, or the agent is off in it%s",
 		(int)process->pid, process->root, process->directory,
 		options->timeout_s, name,
 		process->settings_sure ? ""
 				       : " (the directory is a guess: its "
 					 "memory may not be read)");
+}
+
+/*
+ * What the agent says of dumps that failed since *before was read: a failure's
+ * status, else 0. Where its memory may not be read it says nothing.
+ */
+static int
+ask_agent(const struct process *process, const struct region_view *before)
+{
+	struct region_view now = *before;
+	struct outside outside = { .dump_error = 0 };
+	uint64_t *counters = now.header.counters;
+	const int pid = (int)process->pid;
+
+	if (!before->base || region_view_again(&now) ||
+	    region_view_table(&now, "outside", &outside, sizeof(outside)))
+		return COMMAND_OK;
+	for (unsigned i = 0; i < COUNTER_COUNT; i++)
+		counters[i] -= before->header.counters[i];
+	if (counters[COUNTER_dumps_refused_seccomp])
+		return command_fail("dump: process %d has put itself in a "
+				    "sandbox (seccomp), where the agent makes "
+				    "no dumps",
+				    pid);
+	if (counters[COUNTER_dumps_faulted])
+		return command_fail("dump: the dump of process %d ended by a "
+				    "fault of its own; the program goes on",
+				    pid);
+	if (counters[COUNTER_dumps_failed])
+		return command_fail("dump: process %d cannot write to %s%s: %s",
+				    pid, process->root, process->directory,
+				    outside.dump_error < 0
+					    ? strerror(-outside.dump_error)
+					    : "it says no reason");
+	return COMMAND_OK;
 }
 
 /* To a thread that it disturbs least, else to the process. */
@@ -194,9 +235,13 @@ request(const struct process *process, const struct dump_options *options)
 	const struct timespec pause = { .tv_nsec = POLL_NS };
 	const double deadline_s = now_s() + options->timeout_s;
 	const unsigned long before = newest_dump(process);
+	struct region_view view;
 	char stem[NAME_MAX + 1];
 	bool ended;
+	int status;
 
+	if (region_view_open(&view, process->thread))
+		view.base = 0;
 	if (send_signal(process) != 0)
 		return command_fail("dump: process %d: %m", (int)process->pid);
 	do {
@@ -210,41 +255,129 @@ request(const struct process *process, const struct dump_options *options)
 			return command_fail("dump: process %d ended before its "
 					    "dump was complete",
 					    (int)process->pid);
+		status = ask_agent(process, &view);
+		if (status != COMMAND_OK)
+			return status;
 		nanosleep(&pause, NULL);
 	} while (now_s() < deadline_s);
 	return timed_out(process, options);
 }
 
-/* What speaks against sending the signal: a failure's status, else 0. */
+/*
+ * Whether the signal would come to the agent, who alone knows: /proc tells that
+ * somebody catches it. Sent to another's handler it means what the program
+ * means by it, which may be its end.
+ */
 static int
-check_signal(const struct process *process)
+check_handler(const struct process *process, const char *name,
+	      struct reason *reason)
+{
+	const int pid = (int)process->pid;
+
+	switch (process->handler) {
+	case HANDLER_AGENTS:
+		return 0;
+	case HANDLER_ANOTHERS:
+		return reason_set(
+			reason, -EBUSY,
+			"process %d has put a handler of its own over "
+			"the agent's, and %s would mean another thing "
+			"to it: start it with heapagent run or "
+			"HEAPAGENT_SIGNAL=RTMIN+23 (--force sends it "
+			"all the same)",
+			pid, name);
+	case HANDLER_NOT_YET:
+		return reason_set(reason, -EBUSY,
+				  "the agent in process %d has not begun yet: "
+				  "the program is still being loaded",
+				  pid);
+	case HANDLER_NEVER:
+		return reason_set(
+			reason, -EBUSY,
+			"the agent in process %d does not listen: the "
+			"program had %s before it, or is a child that "
+			"is left alone; start it with heapagent run",
+			pid, name);
+	default:
+		/* Of those nobody else is known to use one. */
+		if (process->signal >= SIGRTMIN)
+			return 0;
+		return reason_set(
+			reason, -EPERM,
+			"process %d lets nobody read its memory, so "
+			"whether %s would come to the agent is not "
+			"known: try as root (--force sends it all the "
+			"same)",
+			pid, name);
+	}
+}
+
+/* What speaks against sending the signal: a negative errno, else 0. */
+static int
+check_signal(const struct process *process, bool force, struct reason *reason)
 {
 	const int pid = (int)process->pid;
 	uint64_t bit;
 	char name[32];
 
 	if (process->signal == 0)
-		return command_fail("dump: the agent in process %d listens to "
-				    "no signal (HEAPAGENT_SIGNAL=none)",
-				    pid);
+		return reason_set(
+			reason, -EINVAL,
+			"the agent in process %d listens to no signal "
+			"(HEAPAGENT_SIGNAL=none)",
+			pid);
 	bit = UINT64_C(1) << (process->signal - 1);
 	signals_name(process->signal, name, sizeof(name));
 	if (process->ignored & bit)
-		return command_fail("dump: process %d ignores %s: the program "
-				    "has taken that signal, choose another "
-				    "with HEAPAGENT_SIGNAL",
-				    pid, name);
+		return reason_set(
+			reason, -EBUSY,
+			"process %d ignores %s: the program has taken "
+			"that signal; start it with heapagent run",
+			pid, name);
 	/* The default action would end the process. */
 	if (!(process->caught & bit))
-		return command_fail("dump: process %d does not catch %s: the "
-				    "agent is off in it (HEAPAGENT_CHILDREN=0?)"
-				    " or listens to another signal",
-				    pid, name);
+		return reason_set(
+			reason, -EBUSY,
+			"process %d does not catch %s: the agent is "
+			"off in it (HEAPAGENT_CHILDREN=0?) or listens "
+			"to another signal",
+			pid, name);
 	if (process_blocks(process, process->signal))
-		return command_fail("dump: process %d blocks %s in all its "
-				    "threads",
-				    pid, name);
-	return COMMAND_OK;
+		return reason_set(reason, -EBUSY,
+				  "process %d blocks %s in all its threads",
+				  pid, name);
+	return force ? 0 : check_handler(process, name, reason);
+}
+
+/*
+ * Finds the agent, ready for a dump. One that is on its way is waited for: a
+ * script starts a program and asks for a dump in its next line.
+ */
+static int
+find_ready(struct process *process, const struct dump_options *options)
+{
+	const struct timespec pause = { .tv_nsec = POLL_NS };
+	const double deadline_s = now_s() + options->timeout_s;
+	bool last = false;
+	struct reason reason;
+	int error;
+
+	for (;;) {
+		error = find_agent_look(process, options->pid, &reason);
+		if (!error)
+			error = check_signal(process, options->force, &reason);
+		if (!error)
+			return COMMAND_OK;
+		if (last || now_s() > deadline_s)
+			return command_fail("dump: %s", reason.text);
+		/*
+		 * Once more where there is nothing to wait for: the agent may
+		 * have come in between what was read first and last.
+		 */
+		last = process->handler >= HANDLER_AGENTS ||
+		       !process_begins(options->pid);
+		nanosleep(&pause, NULL);
+	}
 }
 
 /* The whole text as a positive number up to limit, or -1. */
@@ -264,7 +397,10 @@ set(void *context, int key, const char *value)
 {
 	struct dump_options *options = context;
 
-	(void)key;
+	if (key == OPT_FORCE) {
+		options->force = true;
+		return NULL;
+	}
 	options->timeout_s = positive(value, TIMEOUT_MAX_S);
 	return options->timeout_s < 0 ? "a number of seconds up to 86400"
 				      : NULL;
@@ -281,17 +417,17 @@ dump(int argc, char **argv)
 		status =
 			find_agent_pid(&command_dump, argc, argv, &options.pid);
 	if (status == COMMAND_OK)
-		status = find_agent("dump", &process, options.pid);
-	if (status == COMMAND_OK)
-		status = check_signal(&process);
+		status = find_ready(&process, &options);
 	if (status == COMMAND_OK)
 		status = request(&process, &options);
 	return status;
 }
 
 static const struct option_row own_options[] = {
-	{ OPT_OWN, "timeout", "SECONDS",
+	{ OPT_TIMEOUT, "timeout", "SECONDS",
 	  "how long to wait for the files (30)" },
+	{ OPT_FORCE, "force", NULL,
+	  "send the signal to whoever catches it" },
 	{ .name = NULL },
 };
 

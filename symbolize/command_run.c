@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static const struct option_row own_options[] = {
 	  "mean distance of samples (512K); 1: all; 0: none" },
 	{ OPT_DIR, "dir", "DIR", "where dumps go (the current directory)" },
 	{ OPT_SIGNAL, "signal", "SIGNAL",
-	  "asks for a dump (USR2): name, number, RTMIN+n, none" },
+	  "asks for a dump (a free one): USR1, RTMIN+n, none" },
 	{ OPT_PROFILES, "profiles", "KINDS",
 	  "what a dump writes (heap,allocs,threads)" },
 	{ OPT_FORMAT, "format", "proto|text",
@@ -103,6 +104,46 @@ set(void *context, int key, const char *value)
 	snprintf(variable, sizeof(variable), "HEAPAGENT_%s", setting);
 	setenv(variable, value, 1);
 	return NULL;
+}
+
+/*
+ * Signals that are free in most programs: real-time ones, away from both ends.
+ * glibc's own are below SIGRTMIN, garbage collectors (Boehm's, Mono's), .NET
+ * and Samba count up from it; valgrind, and the agent where it may not trace,
+ * take those next to SIGRTMAX. SIGUSR2 has a meaning of their own in JVMs,
+ * nginx, php-fpm, haproxy, gunicorn, puma and others.
+ */
+#define FIRST_FREE 23
+#define LAST_FREE 27
+
+/* What is ignored or blocked here, the program will ignore or block, too. */
+static bool
+is_free(int signal)
+{
+	struct sigaction action;
+	sigset_t blocked;
+
+	return sigaction(signal, NULL, &action) == 0 &&
+	       action.sa_handler == SIG_DFL &&
+	       sigprocmask(SIG_BLOCK, NULL, &blocked) == 0 &&
+	       !sigismember(&blocked, signal);
+}
+
+/* A signal that the program does not use, unless the user has chosen one. */
+static void
+choose_signal(void)
+{
+	char name[16];
+
+	if (getenv("HEAPAGENT_SIGNAL"))
+		return;
+	for (int i = FIRST_FREE; i <= LAST_FREE; i++) {
+		snprintf(name, sizeof(name), "RTMIN+%d", i);
+		if (is_free(SIGRTMIN + i)) {
+			setenv("HEAPAGENT_SIGNAL", name, 1);
+			return;
+		}
+	}
 }
 
 /* The library beside this command: in the build directory, or installed. */
@@ -185,6 +226,7 @@ run(int argc, char **argv)
 	status = find_library(library);
 	if (status != COMMAND_OK)
 		return status;
+	choose_signal();
 	if (preload(library) != 0)
 		return command_fail("run: %m");
 	execvp(argv[0], argv);

@@ -157,6 +157,25 @@ print_seconds(double seconds)
 	printf("%llu s", whole % 60);
 }
 
+/* Whether dumps may be asked for, where that is not so. */
+static const char *
+handler_text(const struct process *process)
+{
+	if (process->signal == 0)
+		return "";
+	switch (process->handler) {
+	case HANDLER_ANOTHERS:
+		return ": the program has put a handler of its own over the "
+		       "agent's";
+	case HANDLER_NOT_YET:
+		return ": the agent has not set it up yet";
+	case HANDLER_NEVER:
+		return ": the program had it before the agent";
+	default:
+		return process->settings_sure ? "" : " (a guess)";
+	}
+}
+
 static void
 print_settings(const struct status *status)
 {
@@ -176,7 +195,7 @@ print_settings(const struct status *status)
 	       process->signal == 0
 		       ? "none"
 		       : signals_name(process->signal, signal, sizeof(signal)),
-	       process->settings_sure ? "" : " (a guess)");
+	       handler_text(process));
 	printf("directory  %s%s%s\n", process->root, process->directory,
 	       process->settings_sure ? "" : " (a guess)");
 }
@@ -240,6 +259,12 @@ print_side_json(const char *name, const struct side *side)
 	putchar('}');
 }
 
+static const char *const handlers[] = {
+	[HANDLER_UNKNOWN] = "unknown", [HANDLER_NOT_YET] = "none yet",
+	[HANDLER_AGENTS] = "agent",    [HANDLER_ANOTHERS] = "program",
+	[HANDLER_NEVER] = "none",
+};
+
 static void
 print_json(const struct status *status)
 {
@@ -247,8 +272,10 @@ print_json(const struct status *status)
 
 	printf("{\"pid\":%d,\"library\":", (int)status->process.pid);
 	json_string(stdout, status->process.library);
-	printf(",\"rate\":%" PRIu64 ",\"signal\":%d,\"directory\":",
-	       header->rate_bytes, status->process.signal);
+	printf(",\"rate\":%" PRIu64 ",\"signal\":%d,\"handler\":\"%s\","
+	       "\"directory\":",
+	       header->rate_bytes, status->process.signal,
+	       handlers[status->process.handler]);
 	json_string(stdout, status->process.directory);
 	json_member(stdout, "seconds", status->seconds);
 	print_side_json("inuse", &status->inuse);

@@ -34,22 +34,33 @@ find_agent_pid(const struct command *command, int argc, char **argv, pid_t *pid)
 }
 
 int
-find_agent(const char *command, struct process *process, pid_t pid)
+find_agent_look(struct process *process, pid_t pid, struct reason *reason)
 {
 	int error = process_status(process, pid);
 
 	if (error == -ESRCH || (!error && process->state == 'Z'))
-		return command_fail("%s: there is no process %d", command,
-				    (int)pid);
+		return reason_set(reason, -ESRCH, "there is no process %d",
+				  (int)pid);
 	if (!error)
 		error = process_library(process);
 	if (error == -ENOENT)
-		return command_fail("%s: the agent is not in process %d; "
-				    "start the program with heapagent run",
-				    command, (int)pid);
+		return reason_set(reason, error,
+				  "the agent is not in process %d; start the "
+				  "program with heapagent run",
+				  (int)pid);
 	if (error)
-		return command_fail("%s: process %d: %s", command, (int)pid,
-				    strerror(-error));
+		return reason_set(reason, error, "process %d: %s", (int)pid,
+				  strerror(-error));
 	process_settings(process);
+	return 0;
+}
+
+int
+find_agent(const char *command, struct process *process, pid_t pid)
+{
+	struct reason reason;
+
+	if (find_agent_look(process, pid, &reason))
+		return command_fail("%s: %s", command, reason.text);
 	return COMMAND_OK;
 }

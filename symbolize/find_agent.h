@@ -10,12 +10,16 @@
 
 #include "command.h"
 #include "process.h"
+#include "reason.h"
 
 /* The process number that is the only argument left, argv[optind]. */
 int find_agent_pid(const struct command *command, int argc, char **argv,
 		   pid_t *pid);
 
-/* Fills *process in, its settings too. */
+/* Fills *process in, its settings too: 0, or a negative errno. */
+int find_agent_look(struct process *process, pid_t pid, struct reason *reason);
+
+/* The same; what is wrong is said. */
 int find_agent(const char *command, struct process *process, pid_t pid);
 
 #endif

@@ -12,16 +12,22 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent_config.h"
+#include "outside.h"
 #include "signals.h"
+
+/* Loading hundreds of libraries takes no longer. */
+#define BEGINS_S 10
 
 __attribute__((format(printf, 2, 3))) static FILE *
 open_proc(const char *mode, const char *format, ...)
@@ -246,12 +252,28 @@ find_root(struct process *process)
 		process->root[0] = '\0';
 }
 
+static enum process_handler
+whose_handler(const struct process *process)
+{
+	struct outside outside;
+
+	if (agent_config_outside(process->thread, &outside))
+		return HANDLER_UNKNOWN;
+	if (!(outside.handler & OUTSIDE_HAS_BEGUN))
+		return HANDLER_NOT_YET;
+	if (!(outside.handler & OUTSIDE_IS_IN))
+		return HANDLER_NEVER;
+	return outside.handler & OUTSIDE_IS_ANOTHERS ? HANDLER_ANOTHERS
+						     : HANDLER_AGENTS;
+}
+
 void
 process_settings(struct process *process)
 {
 	static struct config settings;
 
 	find_root(process);
+	process->handler = whose_handler(process);
 	process->settings_sure =
 		agent_config_read(process->thread, &settings) == 0;
 	if (!process->settings_sure) {
@@ -262,6 +284,62 @@ process_settings(struct process *process)
 	process->profiles = settings.profiles;
 	memcpy(process->directory, settings.directory,
 	       sizeof(process->directory));
+}
+
+/* Seconds since it was started; exec() does not count. */
+static double
+age_s(pid_t pid)
+{
+	FILE *file = open_proc("re", "/proc/%d/stat", (int)pid);
+	unsigned long long start = 0;
+	struct timespec now;
+	char line[1024];
+	const char *name_end;
+
+	if (!file)
+		return INFINITY;
+	/* proc_pid_stat(5): field 22; the name may have spaces and brackets. */
+	name_end = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+	fclose(file);
+	if (!name_end ||
+	    sscanf(name_end + 1,
+		   " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		   "%*s %*s %*s %*s %*s %llu",
+		   &start) != 1 ||
+	    clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+		return INFINITY;
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9 -
+	       (double)start / (double)sysconf(_SC_CLK_TCK);
+}
+
+/* True if it is this command, which has not started its program yet. */
+static bool
+is_command(pid_t pid)
+{
+	char path[64];
+	struct stat ours, its;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return stat("/proc/self/exe", &ours) == 0 && stat(path, &its) == 0 &&
+	       ours.st_dev == its.st_dev && ours.st_ino == its.st_ino;
+}
+
+bool
+process_begins(pid_t pid)
+{
+	const struct process process = { .pid = pid, .thread = pid };
+	double age = age_s(pid);
+	char *preload;
+	bool named;
+
+	if (age < 1 || (age < BEGINS_S && is_command(pid)))
+		return true;
+	if (age >= BEGINS_S)
+		return false;
+	preload = environment(&process, "LD_PRELOAD");
+	named = preload && strstr(preload, "libheapagent.so");
+	free(preload);
+	return named;
 }
 
 bool

@@ -15,6 +15,15 @@
 
 #include "config.h"
 
+enum process_handler {
+	HANDLER_UNKNOWN, /* its memory may not be read */
+	HANDLER_NOT_YET, /* the agent has not come so far */
+	HANDLER_AGENTS,
+	HANDLER_ANOTHERS, /* installed by the program over the agent's */
+	HANDLER_NEVER,	  /* the program had one before, or it is a child that
+			   * is left alone */
+};
+
 struct process {
 	pid_t pid;
 	/* One that has not ended: /proc says nothing of the memory of a process
@@ -27,7 +36,9 @@ struct process {
 
 	char library[PATH_MAX]; /* the agent's file, as mapped; "" if none */
 
-	int signal;	    /* that asks for a dump; 0: none */
+	int signal; /* that asks for a dump; 0: none */
+	/* Whose handler of it the process has: see agent/outside.h. */
+	enum process_handler handler;
 	unsigned profiles;  /* PROFILE_* bits */
 	bool settings_sure; /* read from the agent itself, not guessed */
 	char directory[CONFIG_PATH_MAX]; /* as the process names it */
@@ -45,6 +56,11 @@ int process_library(struct process *process);
  * the defaults.
  */
 void process_settings(struct process *process);
+/*
+ * True if the agent may be on its way into it: it was started just now, or is a
+ * `heapagent run`, or was started with the library and has not begun yet.
+ */
+bool process_begins(pid_t pid);
 /* True if every thread blocks the signal. */
 bool process_blocks(const struct process *process, int signal);
 /* True if it is no more, or a zombie. */

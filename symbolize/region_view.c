@@ -121,6 +121,18 @@ region_view_open(struct region_view *view, pid_t pid)
 	return status == -ENOENT ? search(view, false) : status;
 }
 
+int
+region_view_again(struct region_view *view)
+{
+	struct region_header header;
+	int status = read_at(view->pid, view->base, &header, sizeof(header));
+	/* What describes the region was checked, and stays. */
+	if (!status)
+		memcpy(view->header.counters, header.counters,
+		       sizeof(header.counters));
+	return status;
+}
+
 static const struct region_table *
 find_table(const struct region_view *view, const char *name)
 {

@@ -29,6 +29,9 @@ struct region_view {
  */
 int region_view_open(struct region_view *view, pid_t pid);
 
+/* Reads the header once more: its counters go on. 0 or -errno. */
+int region_view_again(struct region_view *view);
+
 /* Copies a table's first entry. 0; -EPROTO if there is none of that size. */
 int region_view_table(const struct region_view *view, const char *name,
 		      void *to, size_t stride_bytes);

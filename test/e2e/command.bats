@@ -34,6 +34,7 @@ assert_error() {
 
 # Starts a command in $dir; $victim is its PID, once it has said "ready".
 start() {
+	: >"$dir/victim.out"
 	(cd "$dir" && exec "$@" >"$dir/victim.out" 2>"$dir/victim.err" 3>&-) &
 	victim=$!
 	disown
@@ -123,7 +124,8 @@ compile() {
 	LD_PRELOAD=libm.so.6 run --separate-stderr \
 		"$heapagent" run "$prog/show_settings"
 	[ "$status" -eq 0 ]
-	[ "$output" = "LD_PRELOAD=$root/build/libheapagent.so:libm.so.6" ]
+	[ "$(grep LD_PRELOAD <<<"$output")" = \
+		"LD_PRELOAD=$root/build/libheapagent.so:libm.so.6" ]
 }
 
 @test "run has the program's exit status" {
@@ -326,25 +328,181 @@ $dir/patient.$victim.$seq.heap.pb.gz" ]
 	assert_error 1 "$victim" none
 }
 
-@test "dump: the program ignores, blocks or has taken the signal" {
-	start "$heapagent" run "$prog/patient" ignore
+# old_signal ACTION: patient under the agent, which listens to SIGUSR2.
+old_signal() {
+	start "$heapagent" run --signal USR2 --dir "$dir" "$prog/patient" "$@"
+}
+
+@test "dump: the program ignores or blocks the signal" {
+	old_signal ignore
 	run --separate-stderr "$heapagent" dump "$victim"
-	assert_error 1 "$victim" ignores SIGUSR2
+	assert_error 1 "$victim" ignores SIGUSR2 "heapagent run"
 	kill -KILL "$victim"
-	start "$heapagent" run "$prog/patient" block
+	old_signal block
 	run --separate-stderr "$heapagent" dump "$victim"
 	assert_error 1 "$victim" blocks SIGUSR2
-	kill -KILL "$victim"
-	start "$heapagent" run "$prog/patient" take
-	run --separate-stderr "$heapagent" dump --timeout 1 "$victim"
-	assert_error 1 "$victim" "no dump" SIGUSR2
-	kill -0 "$victim"
 }
 
 @test "dump: never sends a signal that would end the program" {
-	start "$heapagent" run "$prog/patient" default
+	old_signal default
 	run --separate-stderr "$heapagent" dump "$victim"
 	assert_error 1 "$victim" "does not catch" SIGUSR2
+	kill -0 "$victim"
+}
+
+@test "dump: nor one whose handler is the program's own, however it came there" {
+	for way in end end_signal end_sigset end_sysv; do
+		old_signal $way
+		run --separate-stderr "$heapagent" dump "$victim"
+		assert_error 1 "$victim" "handler of its own" SIGUSR2 \
+			"heapagent run" --force
+		run --separate-stderr "$heapagent" status "$victim"
+		[[ $output == *"SIGUSR2: the program has put a handler"* ]]
+		"$heapagent" status --json "$victim" |
+			grep -q '"handler":"program"'
+		kill -KILL "$victim"
+	done
+	# Unless one insists.
+	old_signal end
+	run --separate-stderr "$heapagent" dump --force "$victim"
+	assert_error 1 "$victim" ended
+	victim=
+}
+
+@test "dump: a handler that came and went, and one of a child of vfork()" {
+	for way in restore vfork; do
+		old_signal $way
+		run --separate-stderr "$heapagent" dump "$victim"
+		echo "$output$stderr"
+		[ "$status" -eq 0 ]
+		"$heapagent" status --json "$victim" |
+			grep -q '"handler":"agent"'
+		kill -KILL "$victim"
+	done
+}
+
+@test "dump: the program had the signal before the agent" {
+	# An ignored one is inherited.
+	start env HEAPAGENT_DIR="$dir" LD_PRELOAD="$root/build/libheapagent.so" \
+		env --ignore-signal=USR2 "$prog/patient" take
+	run --separate-stderr "$heapagent" dump "$victim"
+	assert_error 1 "$victim" "does not listen" SIGUSR2
+	run --separate-stderr "$heapagent" status "$victim"
+	[[ $output == *"SIGUSR2: the program had it before the agent"* ]]
+}
+
+# Yama's first level (Ubuntu) lets nobody but root read another's memory.
+@test "dump: where the agent's memory may not be read" {
+	blind=(strace -o /dev/null -e "inject=process_vm_readv:error=EPERM")
+	old_signal
+	run --separate-stderr "${blind[@]}" "$heapagent" dump "$victim"
+	assert_error 1 "$victim" "not known" "as root" --force
+	run --separate-stderr "${blind[@]}" "$heapagent" dump --force "$victim"
+	[ "$status" -eq 0 ]
+	[ "$(wc -l <<<"$output")" -eq 3 ]
+	kill -KILL "$victim"
+	start "$heapagent" run --dir "$dir" "$prog/patient"
+	run --separate-stderr "${blind[@]}" "$heapagent" dump "$victim"
+	[ "$status" -eq 0 ]
+}
+
+@test "run: the signal is one that the program neither ignores nor blocks" {
+	start "$heapagent" run --dir "$dir" "$prog/patient"
+	"$heapagent" status "$victim" | grep -q '^signal     SIGRTMIN+23$'
+	kill -KILL "$victim"
+	start env --ignore-signal=RTMIN+23 --block-signal=RTMIN+24 \
+		"$heapagent" run --dir "$dir" "$prog/patient"
+	"$heapagent" status "$victim" | grep -q '^signal     SIGRTMIN+25$'
+	"$heapagent" dump "$victim"
+	kill -KILL "$victim"
+	start env HEAPAGENT_SIGNAL=USR1 "$heapagent" run "$prog/patient"
+	"$heapagent" status "$victim" | grep -q '^signal     SIGUSR1$'
+}
+
+@test "a JVM: by run it dumps, by the default signal it is left in peace" {
+	cat >"$dir/Hello.java" <<-END
+		public class Hello {
+			public static void main(String[] a) throws Exception {
+				System.out.println("ready");
+				Thread.sleep(600000);
+			}
+		}
+	END
+	javac -d "$dir" "$dir/Hello.java"
+	start "$heapagent" run --dir "$dir" --rate 64K -- java -Xint Hello
+	"$heapagent" dump "$victim" >"$dir/paths"
+	[ "$(wc -l <"$dir/paths")" -eq 3 ]
+	kill -KILL "$victim"
+	HEAPAGENT_DIR=$dir start env LD_PRELOAD="$root/build/libheapagent.so" \
+		java -Xint Hello
+	run --separate-stderr "$heapagent" dump "$victim"
+	assert_error 1 "$victim" "handler of its own" SIGUSR2
+	kill -0 "$victim"
+	[ ! -s "$dir/victim.err" ]
+}
+
+@test "nginx: by run it dumps, by the default signal it starts no successor" {
+	echo "daemon off; worker_processes 1; pid $dir/nginx.pid; events {}
+		http { access_log off; client_body_temp_path $dir/b;
+		proxy_temp_path $dir/p; fastcgi_temp_path $dir/f;
+		uwsgi_temp_path $dir/u; scgi_temp_path $dir/s;
+		server { listen unix:$dir/socket; } }" >"$dir/conf"
+	mkdir "$dir/dumps"
+	chmod 777 "$dir/dumps"
+	chmod 755 "$dir"
+	for option in "" "--signal=USR2"; do
+		"$heapagent" run $option --dir "$dir/dumps" \
+			/usr/sbin/nginx -e "$dir/error.log" -c "$dir/conf" \
+			-g "error_log $dir/error.log notice;" 3>&- &
+		victim=$!
+		for ((i = 0; i < 500; i++)); do
+			! grep -q "start worker process " "$dir/error.log" ||
+				break
+			sleep 0.02
+		done
+		run --separate-stderr "$heapagent" dump "$victim"
+		echo "$output$stderr"
+		if [ -z "$option" ]; then
+			[ "$status" -eq 0 ]
+		else
+			assert_error 1 "$victim" "handler of its own" SIGUSR2
+		fi
+		kill -0 "$victim"
+		kill -TERM "$victim"
+		wait "$victim" || true
+		victim=
+		[ "$(grep -c "start new binary" "$dir/error.log")" = 0 ]
+		rm -f "$dir/socket" "$dir/error.log"
+	done
+}
+
+@test "dump in the next line of a script waits for the agent" {
+	for _ in 1 2 3 4 5; do
+		"$heapagent" run --dir "$dir" sleep 60 3>&- &
+		victim=$!
+		run --separate-stderr "$heapagent" dump "$victim"
+		echo "$output$stderr"
+		[ "$status" -eq 0 ]
+		kill -KILL "$victim"
+		wait "$victim" || true
+	done
+	LD_PRELOAD=$root/build/libheapagent.so HEAPAGENT_DIR=$dir \
+		sleep 60 3>&- &
+	victim=$!
+	run --separate-stderr "$heapagent" dump "$victim"
+	echo "$output$stderr"
+	[ "$status" -eq 0 ]
+}
+
+@test "dump: the agent says at once why it cannot write" {
+	[ "$(id -u)" -eq 0 ] || skip "needs root to become another user"
+	mkdir "$dir/full"
+	chmod 755 "$dir"
+	start setpriv --reuid 65534 --regid 65534 --clear-groups \
+		env HEAPAGENT_DIR="$dir/full" HEAPAGENT_LOG=quiet \
+		LD_PRELOAD="$root/build/libheapagent.so" "$prog/patient"
+	run --separate-stderr timeout 10 "$heapagent" dump "$victim"
+	assert_error 1 "$victim" "$dir/full: Permission denied"
 	kill -0 "$victim"
 }
 
@@ -359,8 +517,8 @@ $dir/patient.$victim.$seq.heap.pb.gz" ]
 }
 
 @test "dump: the process ends before it dumped" {
-	start "$heapagent" run "$prog/patient" end
-	run --separate-stderr "$heapagent" dump "$victim"
+	old_signal end
+	run --separate-stderr "$heapagent" dump --force "$victim"
 	assert_error 1 "$victim" ended
 	victim=
 }
@@ -374,7 +532,7 @@ $dir/patient.$victim.$seq.heap.pb.gz" ]
 		"$prog/show_settings"
 	[ "$status" -eq 0 ]
 	library=$(realpath "$installed/lib/heapagent/libheapagent.so")
-	[ "$output" = "LD_PRELOAD=$library" ]
+	[ "$(grep LD_PRELOAD <<<"$output")" = "LD_PRELOAD=$library" ]
 	# As a distribution's packages are: nothing hangs on our own symbols.
 	strip "$library"
 	start "$installed/bin/heapagent" run --signal USR1 --dir "$dir" \
