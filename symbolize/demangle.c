@@ -30,9 +30,10 @@
 
 /* No compiler writes more. */
 #define MANGLED_MAX_BYTES 16384
-/* After so many names that took too long nothing is demangled any more. */
-#define SLOW_MAX 8
 #define TICK_US 500000
+/* Of half a second of processor time in demangling, for all names together:
+ * five seconds. Then nothing is demangled any more. */
+#define TICKS_MAX 10
 #define STYLE (DMGL_PARAMS | DMGL_ANSI)
 
 /* The handler and the jumps are of the one thread that the command has. */
@@ -40,21 +41,24 @@ static struct {
 	char text[DEMANGLED_MAX_BYTES + 1];
 	size_t count;
 	sigjmp_buf out;
-	volatile sig_atomic_t interruptible;
-	volatile sig_atomic_t ticks; /* since the name was begun */
-	int slow;		     /* names so far */
+	volatile sig_atomic_t inside;	     /* a name is being demangled, */
+	volatile sig_atomic_t interruptible; /* and may be left */
+	volatile sig_atomic_t ticks;	     /* since the name was begun */
+	volatile sig_atomic_t all_ticks;     /* of all names */
 	pid_t pid; /* whose timer runs: no child inherits it */
 } state;
-
-enum { TOO_LONG = 1, TOO_SLOW };
 
 static void
 tick(int signal)
 {
 	(void)signal;
+	if (!state.inside)
+		return;
+	state.all_ticks++;
 	/* The first may come right after the name was begun. */
-	if (++state.ticks > 1 && state.interruptible)
-		siglongjmp(state.out, TOO_SLOW);
+	if ((++state.ticks > 1 || state.all_ticks >= TICKS_MAX) &&
+	    state.interruptible)
+		siglongjmp(state.out, 1);
 }
 
 /* One tick each half second of processor time, all the while. */
@@ -76,7 +80,7 @@ add_piece(const char *piece, size_t bytes, void *unused)
 {
 	(void)unused;
 	if (bytes > DEMANGLED_MAX_BYTES - state.count)
-		siglongjmp(state.out, TOO_LONG);
+		siglongjmp(state.out, 1);
 	if (bytes)
 		memcpy(state.text + state.count, piece, bytes);
 	state.count += bytes;
@@ -88,10 +92,8 @@ write_text(const char *name)
 {
 	state.ticks = 0;
 	state.count = 0;
-	int left = sigsetjmp(state.out, 0);
-	if (left) {
+	if (sigsetjmp(state.out, 0)) {
 		state.interruptible = false;
-		state.slow += left == TOO_SLOW;
 		return false;
 	}
 	if (rust_demangle_callback(name, STYLE, add_piece, NULL))
@@ -107,10 +109,13 @@ char *
 demangle(const char *name)
 {
 	if (name[0] != '_' || strlen(name) > MANGLED_MAX_BYTES ||
-	    state.slow == SLOW_MAX)
+	    state.all_ticks >= TICKS_MAX)
 		return memory_string(name);
 	start_timer();
-	if (!write_text(name) || !state.count)
+	state.inside = true;
+	bool done = write_text(name);
+	state.inside = false;
+	if (!done || !state.count)
 		return memory_string(name);
 	state.text[state.count] = '\0';
 	return memory_string(state.text);

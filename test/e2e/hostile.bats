@@ -353,6 +353,28 @@ ended() {
 	"$HEAPAGENT" top --nodecount 0 p.pb.gz | grep -c _ZcvT_Inn
 }
 
+@test "names that take the demangler long, none of them too long" {
+	local name=_ZcvT_InnvT_Inarddddddddddddddddd
+	for _ in 1 2 3 4 5 6; do
+		name+=nZcvT_IdddgvT_InnvT_Inarddddddddddddddddd
+	done
+	{
+		echo "type space bytes"
+		for i in {1..100}; do
+			echo "function $name$i /x.c 1"
+			echo "sample 1 1 f$i:1"
+		done
+	} | "$MAKE" p.pb.gz
+	# 5 seconds for all; it is some 30 of the processor's if each is tried.
+	python3 - "$HEAPAGENT" <<-'END'
+		import resource, subprocess, sys
+		subprocess.run([sys.argv[1], "top", "p.pb.gz"], check=True)
+		used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+		print(used)
+		assert used < 8
+	END
+}
+
 # dropping PATTERN [NAME]: p.pb.gz, whose drop_frames is that.
 dropping() {
 	"$MAKE" p.pb.gz <<-END
