@@ -7,6 +7,7 @@
  */
 #include "perf_map.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,9 +16,11 @@
 #include <unistd.h>
 
 #include "memory.h"
+#include "profile_file.h"
 
 /* A large Java server's has some 20 MB. */
 #define MAP_MAX_BYTES (UINT64_C(256) << 20)
+#define TOO_LARGE "it has more than 256 MiB"
 
 struct piece {
 	uint64_t start;
@@ -33,16 +36,30 @@ struct perf_map {
 	size_t capacity;
 };
 
+/* A file, or what keeps it from being trusted. */
 static int
-open_trusted(const char *path, size_t *bytes)
+open_trusted(const char *path, uid_t owner, size_t *bytes,
+	     struct reason *reason)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat status;
+	if (fd < 0 && errno == ELOOP)
+		return reason_set(reason, -1, "it is a link");
+	if (fd < 0 && errno != ENOENT)
+		return reason_set(reason, -1, "%s", strerror(errno));
 	if (fd < 0)
 		return -1;
-	if (!fstat(fd, &status) && S_ISREG(status.st_mode) &&
-	    (!status.st_uid || status.st_uid == geteuid()) &&
-	    (uint64_t)status.st_size <= MAP_MAX_BYTES) {
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode))
+		reason_set(reason, -1, "it is no regular file");
+	else if (status.st_uid && status.st_uid != geteuid() &&
+		 status.st_uid != owner)
+		reason_set(reason, -1,
+			   "it belongs to user %u, not to root, you or the "
+			   "profile's owner (--perf-map takes it)",
+			   status.st_uid);
+	else if ((uint64_t)status.st_size > MAP_MAX_BYTES)
+		reason_set(reason, -1, TOO_LARGE);
+	else {
 		*bytes = (size_t)status.st_size;
 		return fd;
 	}
@@ -92,24 +109,55 @@ compare(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-struct perf_map *
-perf_map_open(const char *path)
+/* Takes the text, which ends in a NUL. */
+static struct perf_map *
+parse(char *text, size_t bytes)
 {
-	size_t bytes;
-	int fd = open_trusted(path, &bytes);
-	if (fd < 0)
-		return NULL;
 	struct perf_map *map = memory_get(sizeof(*map));
-	map->text = memory_get(bytes + 1);
-	char *end = map->text + read_text(fd, map->text, bytes);
-	close(fd);
-	for (char *line = map->text; line < end; line += strlen(line) + 1) {
+	map->text = text;
+	for (char *line = text; line < text + bytes; line += strlen(line) + 1) {
 		line[strcspn(line, "\n")] = '\0';
 		add_line(map, line);
 	}
 	if (map->count)
 		qsort(map->pieces, map->count, sizeof(*map->pieces), compare);
 	return map;
+}
+
+struct perf_map *
+perf_map_open_usual(const char *path, uid_t owner, struct reason *reason)
+{
+	size_t bytes = 0;
+	reason->text[0] = '\0';
+	int fd = open_trusted(path, owner, &bytes, reason);
+	if (fd < 0)
+		return NULL;
+	char *text = memory_get(bytes + 1);
+	bytes = read_text(fd, text, bytes);
+	close(fd);
+	return parse(text, bytes);
+}
+
+struct perf_map *
+perf_map_open(const char *path, struct reason *reason)
+{
+	uint8_t *data;
+	size_t bytes;
+	if (profile_file_read(path, &data, &bytes, reason))
+		return NULL;
+	if (bytes > MAP_MAX_BYTES) {
+		free(data);
+		reason_set(reason, -1, TOO_LARGE);
+		return NULL;
+	}
+	char *text = memory_resize(data, bytes + 1, 1);
+	text[bytes] = '\0';
+	struct perf_map *map = parse(text, bytes);
+	if (map->count)
+		return map;
+	perf_map_close(map);
+	reason_set(reason, -1, "it has no line of the form START SIZE NAME");
+	return NULL;
 }
 
 void

@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "command.h"
 #include "lookup.h"
 #include "memory.h"
 #include "perf_map.h"
@@ -89,19 +91,45 @@ pid_of_path(const char *path)
 	return found;
 }
 
+/* Nobody: of what came through a pipe. */
+static uid_t
+owner_of(const char *path)
+{
+	struct stat status;
+	return !strcmp(path, "-") || stat(path, &status) ? (uid_t)-1
+							 : status.st_uid;
+}
+
+/* The map that was named is used, or its refusal said; the usual one, if it
+ * is there. */
+static void
+open_perf_map(struct symbolizer *symbolizer)
+{
+	const char *path = symbolizer->options->perf_map;
+	const char *profile = symbolizer->profile->path;
+	long pid = pid_of_path(profile);
+	char *usual = memory_format("/tmp/perf-%ld.map", pid);
+	struct reason reason = { "" };
+	if (path)
+		symbolizer->perf_map = perf_map_open(path, &reason);
+	else if (pid)
+		symbolizer->perf_map =
+			perf_map_open_usual(usual, owner_of(profile), &reason);
+	if (*reason.text && !symbolizer->perf_map) {
+		symbolizer->counts->lost += path != NULL;
+		if (!symbolizer->options->quiet)
+			command_fail("%s: not used: %s", path ? path : usual,
+				     reason.text);
+	}
+	free(usual);
+}
+
 static const char *
 find_jit(struct symbolizer *symbolizer, uint64_t address)
 {
-	const char *path = symbolizer->options->perf_map;
-	if (!symbolizer->perf_map_tried) {
-		long pid = pid_of_path(symbolizer->profile->path);
-		char *usual = memory_format("/tmp/perf-%ld.map", pid);
-		symbolizer->perf_map_tried = true;
-		if (path || pid)
-			symbolizer->perf_map =
-				perf_map_open(path ? path : usual);
-		free(usual);
-	}
+	if (!symbolizer->perf_map_tried)
+		open_perf_map(symbolizer);
+	symbolizer->perf_map_tried = true;
 	return symbolizer->perf_map
 		       ? perf_map_find(symbolizer->perf_map, address)
 		       : NULL;

@@ -353,6 +353,37 @@ library() {
 	[[ $output == *js:compute* ]]
 }
 
+@test "a perf map that is named is used, or why not is said; whose the usual one is" {
+	local other=/tmp/perf-99999998.map
+	printf '7f1234560000 100 js:compute\n' >map
+	printf '%s\n' "type space bytes" \
+		"mapping 0x7f1234560000 0x7f1234561000 0 [anon] -" \
+		"sample 1 1 1:0x7f1234560010" | "$MAKE" a.pb.gz
+	ln -s map link
+	"$HEAPAGENT" top a.pb.gz --perf-map link | grep js:compute
+	"$HEAPAGENT" top a.pb.gz --perf-map <(cat map) | grep js:compute
+	echo "no map" >none
+	mkdir directory
+	for map in none directory; do
+		run "$HEAPAGENT" symbolize a.pb.gz --perf-map $map
+		[ "$status" -eq 1 ]
+		[[ ${lines[0]} == "heapagent: $map: not used: "* ]]
+		[ "${#lines[@]}" -eq 2 ]
+	done
+	[ "$(id -u)" -eq 0 ] || skip "only root has files of others"
+	cp map $other
+	chown 65534 map $other
+	cp a.pb.gz java.99999998.0001.heap.pb.gz
+	run "$HEAPAGENT" top java.99999998.0001.heap.pb.gz
+	chown 65534 java*.gz
+	"$HEAPAGENT" top java.99999998.0001.heap.pb.gz >theirs
+	rm $other
+	[ "$status" -eq 0 ]
+	[[ ${lines[0]} == "heapagent: $other: not used: it belongs to user 65534,"* ]]
+	grep js:compute theirs
+	"$HEAPAGENT" top a.pb.gz --perf-map map | grep js:compute
+}
+
 @test "the vDSO has no file, and has names" {
 	python3 - <<-'END'
 		maps = [l.split() for l in open("/proc/self/maps")]

@@ -3,7 +3,7 @@
  * perf_map_fuzz.c - any bytes as a map of JIT code: addresses have names or
  * none.
  */
-/* SYMBOLIZE: perf_map memory utf8 */
+/* SYMBOLIZE: perf_map memory utf8 profile_file target reason */
 #include "perf_map.h"
 
 #include <string.h>
@@ -13,7 +13,10 @@
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	struct perf_map *map = perf_map_open(input_write("map", data, bytes));
+	struct reason reason;
+	struct perf_map *map =
+		perf_map_open_usual(input_write("map", data, bytes), 0,
+				    &reason);
 	if (!map)
 		return 0;
 	/* Small addresses, and those that the map itself may have. */

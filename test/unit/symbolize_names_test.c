@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* symbolize_names_test.c - names and numbers as a person reads them. */
 /* SYMBOLIZE: demangle short_name units json perf_map memory utf8 */
-/* LIBS: -liberty -lm */
+/* SYMBOLIZE: profile_file target reason */
+/* LIBS: -liberty -lm -lz */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -190,11 +192,13 @@ test_perf_map(void **state)
 				    "1000 8 replaced\n";
 	char path[] = "/tmp/symbolize-perf-XXXXXX";
 	int fd = mkstemp(path);
+	struct reason reason;
 	(void)state;
+	fchmod(fd, 0644);
 	assert_int_equal(write(fd, lines, sizeof(lines) - 1),
 			 sizeof(lines) - 1);
 	close(fd);
-	struct perf_map *map = perf_map_open(path);
+	struct perf_map *map = perf_map_open_usual(path, (uid_t)-1, &reason);
 	assert_non_null(map);
 	assert_null(perf_map_find(map, 0xfff));
 	assert_string_equal(perf_map_find(map, 0x1000), "replaced");
@@ -207,12 +211,21 @@ test_perf_map(void **state)
 	char link[64];
 	snprintf(link, sizeof(link), "%s.link", path);
 	assert_int_equal(symlink(path, link), 0);
-	assert_null(perf_map_open(link));
+	assert_null(perf_map_open_usual(link, (uid_t)-1, &reason));
+	assert_string_equal(reason.text, "it is a link");
+	/* But for who names it. */
+	map = perf_map_open(link, &reason);
+	assert_non_null(map);
+	perf_map_close(map);
 	unlink(link);
 	if (!geteuid() && !chown(path, 12345, 12345) && !seteuid(54321)) {
-		map = perf_map_open(path);
-		assert_int_equal(seteuid(0), 0);
+		map = perf_map_open_usual(path, (uid_t)-1, &reason);
 		assert_null(map);
+		assert_non_null(strstr(reason.text, "to user 12345,"));
+		map = perf_map_open_usual(path, 12345, &reason);
+		assert_int_equal(seteuid(0), 0);
+		assert_non_null(map);
+		perf_map_close(map);
 	}
 	unlink(path);
 }
