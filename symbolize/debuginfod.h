@@ -19,10 +19,15 @@ enum debuginfod_kind { DEBUGINFOD_PROGRAM, DEBUGINFOD_DEBUG };
  */
 void debuginfod_load(void);
 
+/* Calls waits() when a file is waited for longer than is usual. */
+void debuginfod_on_wait(void (*waits)(void *data), void *data);
+
 /*
- * The path of the file in libdebuginfod's cache, to be freed; NULL if no
- * server has it, or if the library was not loaded.
+ * The path of the file in libdebuginfod's cache, to be freed. NULL with a
+ * negative errno if no server has it or one fails; with 0 if the library was
+ * not loaded. After one that did not answer at all no more is asked for.
  */
-char *debuginfod_get(const struct build_id *id, enum debuginfod_kind kind);
+char *debuginfod_get(const struct build_id *id, enum debuginfod_kind kind,
+		     int *status);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "debuginfod.h"
 #include "memory.h"
+#include "not_found.h"
 
 #define SYSTEM_DEBUG_DIR "/usr/lib/debug"
 
@@ -128,17 +129,24 @@ find_by_link(const struct locate_options *options, struct elf_file *program,
 
 static struct elf_file *
 ask_server(const struct locate_options *options, const struct build_id *id,
-	   enum debuginfod_kind kind)
+	   enum debuginfod_kind kind, struct located *located)
 {
 	if (!options->debuginfod || !id->count)
 		return NULL;
-	char *path = debuginfod_get(id, kind);
+	int status;
+	char *path = debuginfod_get(id, kind, &status);
+	if (path)
+		status = -EBADMSG;
 	struct elf_file *file = NULL;
 	struct reason reason;
 	if (path)
 		elf_file_open(path, &file, &reason);
 	free(path);
-	return only_if(file, id);
+	file = only_if(file, id);
+	/* Of two answers the first says more: the second is asked for less. */
+	if (!file && !located->not_found)
+		located->not_found = status;
+	return file;
 }
 
 /* This process's own vDSO: right for a profile of the kernel that runs. */
@@ -223,11 +231,17 @@ locate(const struct locate_options *options, const char *name,
 	if (!located->debug && located->program)
 		located->debug = find_by_link(options, located->program, name);
 	if (!located->debug)
-		located->debug = ask_server(options, &id, DEBUGINFOD_DEBUG);
+		located->debug =
+			ask_server(options, &id, DEBUGINFOD_DEBUG, located);
 	if (!located->program && !located->debug)
-		located->program = ask_server(options, &id, DEBUGINFOD_PROGRAM);
+		located->program =
+			ask_server(options, &id, DEBUGINFOD_PROGRAM, located);
 	if (located->program)
 		located->mini = elf_file_mini(located->program);
+	/* Of what was refused, the reason is said. */
+	else if (!located->debug && !located->not_found && options->sysroot &&
+		 *name == '/' && !located->refused)
+		located->not_found = NOT_IN_SYSROOT;
 }
 
 /* The same path under the debug directories that were asked for. */

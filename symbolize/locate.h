@@ -29,6 +29,7 @@ struct located {
 	 * what is wrong with it, NULL: it has another build-id. */
 	char *refused;
 	const char *damage;
+	int not_found; /* see not_found.h */
 };
 
 /*

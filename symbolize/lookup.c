@@ -1,280 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lookup.c - what the files of a profile say about addresses.
- *
- * The child answers file by file, as records through a pipe; one file is open
- * at a time, and of its debug information one unit. What it has for one file
- * is sent before it turns to the next: the first file without all its answers
- * is the one that it died of.
+ * lookup.c - what the files of a profile say about addresses: the half that
+ * takes the answers. See lookup_record.h.
  */
 #include "lookup.h"
 
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "command.h"
 #include "debuginfod.h"
-#include "demangle.h"
+#include "inlines.h"
+#include "lookup_record.h"
 #include "memory.h"
-#include "object.h"
 #include "reader_process.h"
-#include "table.h"
-#include "utf8.h"
-
-/*
- * DWARF takes at most twice its size when it is read, and is compressed to a
- * third at best; 100 MB of it are read in about a second. The bounds leave
- * room for what is rare, slow or being debugged.
- */
-#define MEMORY_BYTES (UINT64_C(1) << 30)
-#define MEMORY_FACTOR 8
-#define PROCESSOR_S 10
-#define PROCESSOR_BYTES_PER_S (UINT64_C(1) << 20)
-#define PROCESSOR_QUESTIONS_PER_S 10000
-#define WALL_FACTOR 3
 
 /* A profile with more damaged files than this is made to waste time. */
 #define LOST_MAX 8
-/* Names of templates get long; these are no names any more. */
-#define TEXT_MAX_BYTES (UINT64_C(1) << 20)
 #define TEXTS_MAX_BYTES (UINT64_C(1) << 30)
 
-enum kind {
-	RECORD_TEXT,
-	RECORD_FUNCTION,
-	RECORD_REFUSED,
-	RECORD_FRAME,
-	RECORD_ANSWER,
-	RECORD_END,
-};
-
-/*
- * Texts and functions are sent once, before what refers to them, and have
- * numbers in the order in which they were; of texts, 0 is none.
- */
-struct record {
-	uint32_t kind;
-	/*
-	 * FRAME: of its function; ANSWER: the question; REFUSED: of the path;
-	 * END: of the path of a damaged file
-	 */
-	uint32_t number;
-	/* FUNCTION; REFUSED: name is of the damage, none: another build-id */
-	uint32_t name, system_name, file;
-	int32_t line;	/* FRAME; FUNCTION: the first; ANSWER: has_lines */
-	uint64_t value; /* TEXT: bytes that follow; ANSWER: into_symbol + 1 */
-};
-
-/* The child's half. */
-struct reader {
-	const struct lookup *lookup;
-	FILE *out;
-	struct object *object;	 /* of the file that is open */
-	struct table *texts;	 /* text → number */
-	struct table *names;	 /* raw name → struct name */
-	struct table *functions; /* struct function_key → number */
-};
-
-struct function_key {
-	uint32_t name, system_name, file;
-	int32_t start_line;
-};
-
-static void
-send_record(struct reader *reader, const struct record *record)
-{
-	fwrite_unlocked(record, sizeof(*record), 1, reader->out);
-}
-
-static uint32_t
-send_text(struct reader *reader, const char *text)
-{
-	size_t bytes = text ? strlen(text) : 0;
-	if (!text || bytes > TEXT_MAX_BYTES)
-		return 0;
-	uint64_t number = table_count(reader->texts) + 1;
-	if (!table_add(reader->texts, text, bytes, &number))
-		return (uint32_t)number;
-	send_record(reader,
-		    &(struct record){ .kind = RECORD_TEXT, .value = bytes });
-	fwrite_unlocked(text, 1, bytes, reader->out);
-	return (uint32_t)number;
-}
-
-/* Both forms of a name, each name demangled once. */
-static void
-send_name(struct reader *reader, const char *raw, struct function_key *key)
-{
-	uint64_t both;
-	size_t bytes = raw ? strlen(raw) : 0;
-	if (!raw)
-		return;
-	if (!table_find(reader->names, raw, bytes, &both)) {
-		char *clear = demangle(raw);
-		both = send_text(reader, raw);
-		both |= (uint64_t)send_text(reader, clear) << 32;
-		free(clear);
-		table_add(reader->names, raw, bytes, &both);
-	}
-	key->system_name = (uint32_t)both;
-	key->name = (uint32_t)(both >> 32);
-}
-
-static void
-send_frame(struct reader *reader, const struct inline_frame *frame)
-{
-	struct function_key key = { .file = send_text(reader, frame->file) };
-	uint64_t number = table_count(reader->functions);
-	send_name(reader, frame->name, &key);
-	/* start_line is a line of file, which is where the line is. */
-	if (frame->file && frame->function_file &&
-	    !strcmp(frame->file, frame->function_file))
-		key.start_line = frame->function_line;
-	if (table_add(reader->functions, &key, sizeof(key), &number))
-		send_record(reader,
-			    &(struct record){ .kind = RECORD_FUNCTION,
-					      .name = key.name,
-					      .system_name = key.system_name,
-					      .file = key.file,
-					      .line = key.start_line });
-	send_record(reader, &(struct record){ .kind = RECORD_FRAME,
-					      .number = (uint32_t)number,
-					      .line = frame->line });
-}
-
-static void
-set_limits(const struct reader *reader, size_t questions, uint64_t bytes)
-{
-	struct reader_limits limits = {
-		.memory_bytes = MEMORY_BYTES + MEMORY_FACTOR * bytes,
-		.processor_s =
-			(unsigned)(PROCESSOR_S + bytes / PROCESSOR_BYTES_PER_S +
-				   questions / PROCESSOR_QUESTIONS_PER_S),
-	};
-	if (!reader->lookup->locate->debuginfod)
-		limits.wall_s = WALL_FACTOR * limits.processor_s;
-	reader_process_limit(&limits);
-}
-
-/* Where the questions of a file end that begin here. */
-static size_t
-end_of_file(const struct lookup *lookup, size_t first)
-{
-	size_t end = first + 1;
-	while (end < lookup->question_count &&
-	       lookup->questions[end].file == lookup->questions[first].file)
-		end++;
-	return end;
-}
-
-/* What went before is sent; from here on the file has its own bounds. */
-static void
-open_file(struct reader *reader, size_t first, size_t end)
-{
-	const struct lookup *lookup = reader->lookup;
-	const struct lookup_file *file =
-		&lookup->files[lookup->questions[first].file];
-	fflush(reader->out);
-	set_limits(reader, end - first, 0);
-	reader->object =
-		object_open(lookup->locate, file->name, file->build_id);
-	set_limits(reader, end - first, object_bytes(reader->object));
-	const char *damage;
-	const char *refused = object_refused(reader->object, &damage);
-	if (!refused)
-		return;
-	struct record record = { .kind = RECORD_REFUSED };
-	record.number = send_text(reader, refused);
-	record.name = send_text(reader, damage);
-	send_record(reader, &record);
-}
-
-static void
-close_file(struct reader *reader)
-{
-	struct record record = { .kind = RECORD_END };
-	record.number = send_text(reader, object_damaged(reader->object));
-	send_record(reader, &record);
-	object_close(reader->object);
-}
-
-static void
-answer(struct reader *reader, size_t number)
-{
-	struct inline_frame frames[INLINES_MAX];
-	const struct lookup *lookup = reader->lookup;
-	const struct lookup_question *question = &lookup->questions[number];
-	struct object *object = reader->object;
-	struct record record = { .kind = RECORD_ANSWER,
-				 .number = (uint32_t)number,
-				 .line = object_has_lines(object) };
-	if (lookup->only_offsets) {
-		if (object_function_offset(object, question->file_offset,
-					   question->mapping_offset,
-					   &record.value))
-			record.value++;
-	} else {
-		size_t count = object_find(object, question->file_offset,
-					   question->mapping_offset,
-					   lookup->only_outermost, frames);
-		for (size_t i = 0; i < count; i++)
-			send_frame(reader, &frames[i]);
-	}
-	send_record(reader, &record);
-}
-
-/* A question, and where the file would have it asked. */
-struct place {
-	size_t question;
-	size_t order;
-	uint64_t offset;
-};
-
-static int
-compare(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-	if (x->order != y->order)
-		return x->order < y->order ? -1 : 1;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-static void
-answer_file(struct reader *reader, size_t first, size_t end)
-{
-	const struct lookup_question *questions = reader->lookup->questions;
-	struct place *places = memory_get((end - first) * sizeof(*places));
-	open_file(reader, first, end);
-	for (size_t i = first; i < end; i++)
-		places[i - first] = (struct place){
-			.question = i,
-			.order = object_order(reader->object,
-					      questions[i].file_offset,
-					      questions[i].mapping_offset),
-			.offset = questions[i].file_offset,
-		};
-	qsort(places, end - first, sizeof(*places), compare);
-	for (size_t i = 0; i < end - first; i++)
-		answer(reader, places[i].question);
-	close_file(reader);
-	free(places);
-}
-
-static void
-answer_all(const struct lookup *lookup, size_t first, FILE *out)
-{
-	struct reader reader = { .lookup = lookup, .out = out };
-	reader.texts = table_new();
-	reader.names = table_new();
-	reader.functions = table_new();
-	while (first < lookup->question_count) {
-		size_t end = end_of_file(lookup, first);
-		answer_file(&reader, first, end);
-		first = end;
-	}
-}
-
-/* The parent's half. */
 struct writer {
 	struct lookup *lookup;
 	FILE *in;
@@ -335,12 +78,8 @@ static void
 complain(const struct lookup *lookup, const char *file, const char *what,
 	 const char *more)
 {
-	if (lookup->quiet)
-		return;
-	char *line = memory_format("heapagent: %s: %s%s", file, what, more);
-	utf8_make_printable(line);
-	fprintf(stderr, "%s\n", line);
-	free(line);
+	if (!lookup->quiet)
+		command_fail("%s: %s%s", file, what, more);
 }
 
 static bool
@@ -366,14 +105,23 @@ take_refused(struct writer *writer, size_t question,
 	return true;
 }
 
-static bool
-take_end(struct writer *writer, const struct record *record)
+static const char *
+name_of(const struct lookup *lookup, size_t question)
 {
+	return lookup->files[lookup->questions[question].file].name;
+}
+
+static bool
+take_end(struct writer *writer, size_t question, const struct record *record)
+{
+	struct lookup *lookup = writer->lookup;
+	not_found_add(&lookup->not_found, record->line,
+		      name_of(lookup, question));
 	if (record->number >= writer->text_count)
 		return false;
 	if (record->number) {
-		writer->lookup->damaged_count++;
-		complain(writer->lookup, writer->texts[record->number],
+		lookup->damaged_count++;
+		complain(lookup, writer->texts[record->number],
 			 "names or lines are missing: its debug information "
 			 "is damaged, or of a form unknown here",
 			 "");
@@ -419,6 +167,10 @@ take_file(struct writer *writer, size_t first, size_t end)
 		case RECORD_REFUSED:
 			good = take_refused(writer, first, &record);
 			break;
+		case RECORD_WAITING:
+			complain(writer->lookup, name_of(writer->lookup, first),
+				 "waiting for a server of DEBUGINFOD_URLS", "");
+			break;
 		case RECORD_FRAME:
 			good = take_frame(writer, &record);
 			break;
@@ -429,7 +181,7 @@ take_file(struct writer *writer, size_t first, size_t end)
 			left--;
 			break;
 		case RECORD_END:
-			good = !left && take_end(writer, &record);
+			good = !left && take_end(writer, first, &record);
 			ended = true;
 			break;
 		default:
@@ -450,7 +202,7 @@ take_all(struct lookup *lookup, size_t first, FILE *in)
 	memory_grow(writer.texts, writer.text_count, writer.text_capacity);
 	writer.texts[writer.text_count++] = NULL;
 	while (first < lookup->question_count) {
-		size_t end = end_of_file(lookup, first);
+		size_t end = lookup_end_of_file(lookup, first);
 		if (!take_file(&writer, first, end))
 			break;
 		first = end;
@@ -471,7 +223,7 @@ lookup_run(struct lookup *lookup)
 	while (next < lookup->question_count && lookup->lost_count < LOST_MAX) {
 		struct reader_process process = reader_process_start();
 		if (!process.pid) {
-			answer_all(lookup, next, process.pipe);
+			lookup_answer_all(lookup, next, process.pipe);
 			reader_process_done(&process);
 		}
 		next = take_all(lookup, next, process.pipe);
@@ -479,16 +231,15 @@ lookup_run(struct lookup *lookup)
 		if (next == lookup->question_count)
 			break;
 		lookup->lost_count++;
-		complain(lookup,
-			 lookup->files[lookup->questions[next].file].name,
-			 "left without names: ",
+		complain(lookup, name_of(lookup, next), "left without names: ",
 			 why ? why : "it is damaged: its reader gave up");
-		next = end_of_file(lookup, next);
+		next = lookup_end_of_file(lookup, next);
 	}
 	if (next < lookup->question_count)
-		complain(lookup,
-			 lookup->files[lookup->questions[next].file].name,
+		complain(lookup, name_of(lookup, next),
 			 "and all files after it left without names: too many "
 			 "are damaged",
 			 "");
+	if (!lookup->quiet)
+		not_found_say(&lookup->not_found, lookup->locate->sysroot);
 }

@@ -12,6 +12,7 @@
 #define HEAPAGENT_LOOKUP_H
 
 #include "locate.h"
+#include "not_found.h"
 
 struct lookup_file {
 	const char *name;     /* of the mapping */
@@ -64,6 +65,7 @@ struct lookup {
 	size_t refused_count; /* files with the wrong build-id */
 	size_t damaged_count; /* files that are not used, or not all of them */
 	size_t lost_count;    /* files that their reader did not survive */
+	struct not_found not_found; /* files */
 };
 
 /*

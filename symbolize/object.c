@@ -70,6 +70,12 @@ object_refused(const struct object *object, const char **damage)
 	return object->located.refused;
 }
 
+int
+object_not_found(const struct object *object)
+{
+	return object->located.not_found;
+}
+
 const char *
 object_damaged(const struct object *object)
 {

@@ -17,6 +17,9 @@ struct object *object_open(const struct locate_options *options,
 			   const char *name, const char *build_id);
 void object_close(struct object *object);
 
+/* What was looked for and not found: see not_found.h. */
+int object_not_found(const struct object *object);
+
 /*
  * The file that was refused, or NULL, and in damage what is wrong with it; NULL
  * there: it has another build-id.
