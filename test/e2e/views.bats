@@ -233,13 +233,13 @@ page_data() {
 	[ "$(grep -c '<script>alert' evil.html)" -eq 0 ]
 }
 
-# dom PAGE[#VIEW]: the page after its script ran, in Chromium.
+# dom PAGE[#VIEW] [OPTION]...: the page after its script ran, in Chromium.
 dom() {
 	timeout 60 chromium --headless --no-sandbox --disable-gpu \
 		--disable-quic --no-first-run --disable-background-networking \
 		--disable-component-update --disable-sync \
 		--user-data-dir="$BATS_TEST_TMPDIR/chromium" \
-		--window-size=1200,800 --virtual-time-budget=2000 \
+		--window-size=1200,800 --virtual-time-budget=2000 "${@:2}" \
 		--dump-dom "file://$PWD/$1" 2>/dev/null
 }
 
@@ -266,10 +266,77 @@ dom() {
 	dom hands.html >clicked
 	grep -q '50.0 MiB ±5.6 %, 92.7 % of all' clicked
 	[ "$(grep -o 'class="f above' clicked | wc -l)" -eq 3 ]
-	grep -q 'matched: 53.9 MiB, 100.0 %' clicked
+	grep -q 'matched: 50.0 MiB, 100.0 % of this frame' clicked
 	"$HEAPAGENT" flame --diff a.pb.gz b.pb.gz -o d.html
 	dom d.html >difference
 	grep -q '53.9 MiB → 54.4 MiB: +499 KiB' difference
+}
+
+# does PAGE SCRIPT [OPTION]...: what the script, which may wait, returns.
+does() {
+	{
+		cat "$1"
+		echo '<script>'
+		echo 'const wait = () => new Promise(done => setTimeout(done, 100));'
+		echo 'const key = name => document.activeElement.dispatchEvent('
+		echo '  new KeyboardEvent("keydown", { key: name, bubbles: true }));'
+		echo 'const box = id => $(id).getBoundingClientRect();'
+		echo "(async () => { $2 })().then(text => {"
+		echo 'document.body.dataset.result = text; });</script>'
+	} >does.html
+	dom does.html "${@:3}" | sed -n 's/.*data-result="\([^"]*\)".*/\1/p'
+}
+
+@test "flame in Chromium: panel, keyboard, Back, links, dark, nothing to show" {
+	command -v chromium >/dev/null || skip "chromium is not installed"
+	heap 1 500 50 | sed "s/function beta/function long$(printf '::er%.0s' {1..400})/" |
+		"$MAKE" long.pb.gz
+	"$HEAPAGENT" flame long.pb.gz -o long.html
+	# Neither a long name nor scrolling moves graph or panel.
+	[ "$(does long.html 'const frame = document.querySelector("[title^=long]");
+		const graph = box("graph").top, details = box("details");
+		frame.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
+		const text = $("name").textContent;
+		document.body.style.height = "3000px";
+		scrollTo(0, 1000);
+		return [box("graph").top + scrollY - graph, scrollY > 0,
+			box("details").top - details.top,
+			box("details").height - details.height,
+			box("details").bottom - innerHeight,
+			text.includes(" … ") && text.length < 400];')" = \
+		"0,true,0,0,0,true" ]
+	"$HEAPAGENT" flame a.pb.gz -o a.html
+	[ "$(does a.html 'const tabs = document.querySelectorAll(".f[tabindex=\"0\"]");
+		tabs[0].focus();
+		const seen = [tabs.length];
+		for (const name of ["ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight",
+				"ArrowLeft", "ArrowUp", "ArrowDown", "Enter"]) {
+			key(name);
+			seen.push($("name").textContent);
+		}
+		return [...seen, zoom > 0, document.activeElement.className];')" = \
+		"1,main,alpha,beta,alpha,beta,alpha,beta,beta,true,f" ]
+	[ "$(does a.html 'document.querySelector("[title^=beta]").click();
+		const seen = [location.hash];
+		$("type").value = 1; $("type").onchange();
+		seen.push(location.hash);
+		history.back(); await wait();
+		seen.push(type, name(zoom));
+		history.back(); await wait();
+		seen.push(zoom, location.hash);
+		return seen.join(" ");')" = \
+		"#zoom=beta&amp;frame=3 #type=alloc_space&amp;zoom=beta&amp;frame=3 3 beta 0 " ]
+	# The inner alpha is not the outer one.
+	dom 'a.html#zoom=alpha&frame=4&search=foo' >inner
+	grep -q 'matched: 3.91 MiB, 100.0 % of this frame' inner
+	local colour='return getComputedStyle(document.body).backgroundColor;'
+	[ "$(does a.html "$colour")" = "rgb(255, 255, 255)" ]
+	[ "$(does a.html "$colour" --blink-settings=preferredColorScheme=0)" = \
+		"rgb(23, 24, 26)" ]
+	heap 1 0 0 | sed 's/1000,4096000/0,0/' | "$MAKE" freed.pb.gz
+	"$HEAPAGENT" flame freed.pb.gz -o freed.html
+	dom freed.html |
+		grep -q 'No inuse_space here; there is 603110 of alloc_objects, 148 MiB of alloc_space'
 }
 
 @test "colour and pager on a terminal only" {
