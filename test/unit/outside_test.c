@@ -129,5 +129,5 @@ main(void)
 
 	if (region_init(REGION_SIZE_MIN, 1) != 0 || outside_init() != 0)
 		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return CHECK_RUN(tests);
 }
