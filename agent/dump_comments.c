@@ -7,6 +7,7 @@
 
 #include "log.h"
 #include "region.h"
+#include "resume.h"
 #include "sys.h"
 #include "unseen.h"
 
@@ -127,6 +128,19 @@ write_unseen(struct pprof *pprof)
 }
 
 static void
+write_resume(struct pprof *pprof)
+{
+	const char *why = resume_refusal();
+	char text[128];
+
+	if (why == NULL)
+		return;
+	log_format(text, sizeof(text), "# interrupted calls do not go on: %s",
+		   why);
+	pprof_comment(pprof, text);
+}
+
+static void
 write_threads(struct pprof *pprof, const char *what, const char *how)
 {
 	char text[DUMP_THREADS_MAX + 16];
@@ -145,6 +159,7 @@ dump_comments_write(struct pprof *pprof, const struct dump_moment *moment)
 	write_totals(pprof, moment);
 	write_counters(pprof, moment);
 	write_unseen(pprof);
+	write_resume(pprof);
 	write_threads(pprof, "threads", moment->threads);
 	write_threads(pprof, "ptrace", moment->refusal);
 }

@@ -20,6 +20,7 @@
 #include "atomics.h"
 #include "compiler.h"
 #include "config.h"
+#include "log.h"
 #include "sys.h"
 
 #ifndef SS_AUTODISARM
@@ -33,7 +34,7 @@ __thread struct arch_resume_words *arch_resume_words;
 
 /* Atomic. A trial that ends the dump child is FAILED, and not made again. */
 static uint32_t state;
-enum { UNTRIED, FAILED, WORKS, UNWANTED };
+enum { UNTRIED, FAILED, TOLD, WORKS, UNWANTED };
 
 static bool
 between(uintptr_t ip, const char *begin, const char *end)
@@ -154,9 +155,15 @@ go_on(const ucontext_t *context)
 void
 resume_call(const ucontext_t *context)
 {
+	uint32_t expected = FAILED;
+
 	/* Relaxed: nothing comes with it. */
 	if (atomic_load_relaxed(&state) == WORKS)
 		go_on(context);
+	else if (config.log >= LOG_INFO &&
+		 atomic_cas_relaxed(&state, &expected, TOLD))
+		log_late("interrupted calls do not go on: %s",
+			 resume_refusal());
 }
 
 const char *
@@ -169,6 +176,7 @@ resume_refusal(void)
 	case UNTRIED:
 		return "not tried, as under a seccomp filter";
 	case FAILED:
+	case TOLD:
 		return "not all registers came back in a trial";
 	default:
 		return NULL;

@@ -75,9 +75,9 @@ void sys_futex_wait(const void *word, uint32_t value, uint64_t timeout_ns,
 void sys_random(void *buffer, size_t size_bytes);
 
 /*
- * True under a seccomp filter, or in strict mode: either may end the process for
- * a call. It may do so for this one, if the program has entered a sandbox since
- * it started.
+ * True under a seccomp filter, or in strict mode: either may end the process
+ * for a call. It may do so for this one, if the program has entered a sandbox
+ * since it started.
  */
 bool sys_is_filtered(void);
 

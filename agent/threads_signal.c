@@ -145,8 +145,7 @@ is_to_be_asked(struct threads *threads, struct thread_record *record, int nr)
 	look_again(threads, record);
 	if (!is_held(record) &&
 	    threads_read_signals(threads->pid, record->tid, &signals) &&
-	    (signals.blocked >> (nr - 1) & 1) == 0 &&
-	    !call->known)
+	    (signals.blocked >> (nr - 1) & 1) == 0 && !call->known)
 		return true;
 	if (threads_read_call_site(threads, record))
 		record->how = THREAD_BY_FILE;

@@ -2,7 +2,7 @@
 /*
  * call_sites.c - `call_sites`: for each `syscall` in libc's text, two bytes
  * that look so included: its address there and the number that call_number()
- * finds, -1 for none. The words above the stack pointer are 4711.
+ * finds, -1 for none. The words above the stack pointer are 0xabc.
  *
  * LINK: call_number instruction sys
  */
@@ -13,6 +13,15 @@
 #include <string.h>
 
 static long stack[64];
+
+static void
+print_call(uintptr_t ip, unsigned long at)
+{
+	long nr = call_number(ip + 2, (uintptr_t)stack);
+
+	if (nr >= 0)
+		printf("%lx %lx\n", at, nr);
+}
 
 static int
 print_calls(struct dl_phdr_info *info, size_t size_bytes, void *context)
@@ -32,10 +41,8 @@ print_calls(struct dl_phdr_info *info, size_t size_bytes, void *context)
 			continue;
 		for (size_t at = 0; at + 2 < segment->p_filesz; at++)
 			if (code[at] == 0x0f && code[at + 1] == 0x05)
-				printf("%lx %ld\n",
-				       (unsigned long)(segment->p_vaddr + at),
-				       call_number((uintptr_t)code + at + 2,
-						   (uintptr_t)stack));
+				print_call((uintptr_t)code + at,
+					   segment->p_vaddr + at);
 	}
 	return 1;
 }
@@ -44,7 +51,7 @@ int
 main(void)
 {
 	for (unsigned i = 0; i < sizeof(stack) / sizeof(stack[0]); i++)
-		stack[i] = 4711;
+		stack[i] = 0xabc;
 	call_number_init();
 	return dl_iterate_phdr(print_calls, NULL) == 1 ? 0 : 1;
 }
