@@ -28,6 +28,7 @@
 #include "real.h"
 #include "region.h"
 #include "sampler.h"
+#include "sandbox.h"
 #include "signal_hooks.h"
 #include "span.h"
 #include "stacks.h"
@@ -220,6 +221,7 @@ construct(void)
 
 	real_resolve();
 	signal_hooks_resolve();
+	sandbox_init();
 	if (atomic_load_acquire(&state) == STATE_ACTIVE) {
 		if (config.unwinder == UNWINDER_LIBUNWIND &&
 		    unwind_libunwind_load() != 0) {

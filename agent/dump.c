@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "arena.h"
 #include "compiler.h"
@@ -47,7 +48,6 @@ static struct {
 	int pid;
 	/* The dump's own: one runs at a time. */
 	unsigned sequence; /* of the next dump */
-	bool needs_origin;
 	struct arena captured;
 	struct arena encoding;
 	struct file file;
@@ -121,12 +121,6 @@ dump_leave(void)
 	file_discard(&dump.file);
 }
 
-bool
-dump_needs_origin(void)
-{
-	return dump.needs_origin;
-}
-
 int
 dump_pid(void)
 {
@@ -147,11 +141,13 @@ static bool
 sequence_is_taken(void)
 {
 	char path[FILE_PATH_MAX];
+	struct stat st;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++) {
 		path_of(&kinds[i], path, sizeof(path));
-		if (!sys_failed(
-			    sys_call4(SYS_faccessat, AT_FDCWD, path, F_OK, 0)))
+		/* A link that leads nowhere takes the name, too. */
+		if (!sys_failed(sys_call4(SYS_newfstatat, AT_FDCWD, path, &st,
+					  AT_SYMLINK_NOFOLLOW)))
 			return true;
 	}
 	return false;
@@ -229,32 +225,31 @@ capture_first_threads(struct capture *capture, const struct dump_origin *origin,
 		.depth = config.depth_frames,
 		.method =
 			config.unwinder == UNWINDER_FP ? UNWIND_FP : UNWIND_CFI,
+		.may_stop = origin->may_stop && host->run_tracer != NULL,
+		.run_tracer = host->run_tracer,
+		.refused = origin->may_stop ? 0 : EPERM,
 	};
-	(void)threads_list(threads);
+	(void)threads_list(threads, origin->tid);
 	if (origin->tid == 0)
 		return;
 	self = capture_origin(threads, origin);
-	if (self == NULL || threads->count < 2)
+	if (self == NULL || threads->count < 2 ||
+	    (threads->may_stop && threads_may_stop(threads, self)) ||
+	    host->ask_by_signal == NULL)
 		return;
-	dump.needs_origin = host->in_host || !threads_may_stop(threads, self);
-	if (!dump.needs_origin || host->ask_by_signal == NULL)
-		return;
-	if (!host->in_host)
+	if (threads->may_stop)
 		threads_capture(threads, WAITING_CAPTURE_NS);
 	threads_describe_rest(threads);
-	host->ask_by_signal(threads);
+	host->ask_by_signal(threads, origin->blocked);
 }
 
 static void
-capture_other_threads(struct capture *capture, const struct dump_host *host)
+capture_other_threads(struct capture *capture)
 {
 	struct threads *threads = &capture->threads;
 
-	if (!host->in_host)
-		threads_capture(threads,
-				CAPTURE_NS + threads->count * CAPTURE_EACH_NS);
-	if (!host->in_host)
-		threads_read_refused(threads);
+	threads_capture(threads, CAPTURE_NS + threads->count * CAPTURE_EACH_NS);
+	threads_read_unread(threads);
 	threads_describe_rest(threads);
 	threads_give_up(threads);
 	threads_waits_recall(threads);
@@ -273,7 +268,6 @@ capture_all(struct capture *capture, const struct dump_origin *origin,
 		&dump.captured,
 		rows_bytes + threads_arena_bytes(count, config.depth_frames));
 
-	dump.needs_origin = false;
 	if (error == 0)
 		error = heap_rows_capture(&capture->rows, &dump.captured);
 	dump_moment_take(&capture->moment, &capture->rows);
@@ -285,7 +279,9 @@ capture_all(struct capture *capture, const struct dump_origin *origin,
 		error = create_first_file();
 	host->released(error);
 	if (error == 0 && threads)
-		capture_other_threads(capture, host);
+		capture_other_threads(capture);
+	if (host->read != NULL)
+		host->read();
 	return error;
 }
 
@@ -371,8 +367,6 @@ write_all(struct capture *capture)
 		if ((config.profiles & kinds[i].profile) == 0)
 			continue;
 		error = write_file(&kinds[i], capture, frames);
-		/* One that stops only now does not wait for our end. */
-		(void)threads_read_late(&capture->threads);
 		if (first_error == 0)
 			first_error = error;
 	}

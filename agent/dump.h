@@ -25,6 +25,8 @@ struct dump_origin {
 	struct unwind_registers registers;
 	uintptr_t thread_pointer;
 	struct thread_call call; /* that the signal took it out of */
+	uint64_t blocked;	 /* the signals that it had blocked before */
+	bool may_stop;		 /* the dump may stop the other threads */
 };
 
 /* What a dump asks of whoever runs it. */
@@ -37,11 +39,14 @@ struct dump_host {
 	 * on failure; error is what has failed until then, or 0.
 	 */
 	void (*released)(int error);
+	/* Called once, when no thread is held any more; NULL: nobody cares. */
+	void (*read)(void);
 	/* Lets a thread of the host ask the others by signal (threads.h), if
 	 * one waits; NULL: none does. */
-	void (*ask_by_signal)(struct threads *threads);
-	/* In the host itself: it cannot stop its own threads. */
-	bool in_host;
+	void (*ask_by_signal)(struct threads *threads, uint64_t blocked);
+	/* See threads.h; NULL: in the host itself, which cannot stop its own
+	 * threads. */
+	bool (*run_tracer)(void (*body)(void), uint64_t timeout_ns);
 };
 
 /*
@@ -49,10 +54,6 @@ struct dump_host {
  * the first negative errno; what can be written is written. [dump]
  */
 int dump_write(const struct dump_origin *origin, const struct dump_host *host);
-
-/* True if in the last dump no thread could be stopped (ptrace is refused): a
- * dump for which no thread waits would see none. [dump] */
-bool dump_needs_origin(void);
 
 /* After a dump that was not finished: removes its temporary file, unmaps its
  * memory. Safe in a fault handler, any number of times. [dump] */

@@ -2,8 +2,8 @@
 /*
  * dump_child.c - the clone machinery; see dump_child.h.
  *
- *	| guard | dump stack | guard | fault stack | guard | helper stack |
- *	| guard | starter stack | TCB |
+ *	| guard | dump stack | guard | fault stacks | guard | helper stack |
+ *	| guard | stack beside | guard | starter stack | TCB |
  *
  * A mapping of its own: what conservative collectors and leak checkers scan,
  * the library's .data and .bss, is never protected.
@@ -20,6 +20,7 @@
 #include "dump_child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -31,14 +32,17 @@
 #include "atomics.h"
 #include "compiler.h"
 #include "resume.h"
+#include "sandbox.h"
 #include "sys.h"
 
 #define PAGE_BYTES ((size_t)4096)
 /* deflate needs some 10 KiB, a file name 4 KiB each; the rest is head room. */
 #define DUMP_STACK_BYTES ((size_t)256 << 10)
-/* A signal frame with AVX-512 and AMX state takes 11 KiB. */
-#define FAULT_STACK_BYTES ((size_t)64 << 10)
+/* A signal frame with AVX-512 and AMX state takes 11 KiB. Twice: that of the
+ * child, and that of the thread beside it. */
+#define FAULT_STACK_BYTES ((size_t)48 << 10)
 #define HELPER_STACK_BYTES ((size_t)16 << 10)
+#define BESIDE_STACK_BYTES ((size_t)128 << 10)
 #define STARTER_STACK_BYTES ((size_t)32 << 10)
 /* Zeroes below the block, for what a stray thread-local access may meet. */
 #define TLS_BELOW_BYTES ((size_t)12 << 10)
@@ -46,8 +50,9 @@
 
 #define DUMP_STACK_AT PAGE_BYTES
 #define FAULT_STACK_AT (DUMP_STACK_AT + DUMP_STACK_BYTES + PAGE_BYTES)
-#define HELPER_STACK_AT (FAULT_STACK_AT + FAULT_STACK_BYTES + PAGE_BYTES)
-#define STARTER_STACK_AT (HELPER_STACK_AT + HELPER_STACK_BYTES + PAGE_BYTES)
+#define HELPER_STACK_AT (FAULT_STACK_AT + 2 * FAULT_STACK_BYTES + PAGE_BYTES)
+#define BESIDE_STACK_AT (HELPER_STACK_AT + HELPER_STACK_BYTES + PAGE_BYTES)
+#define STARTER_STACK_AT (BESIDE_STACK_AT + BESIDE_STACK_BYTES + PAGE_BYTES)
 #define TLS_AT (STARTER_STACK_AT + STARTER_STACK_BYTES)
 #define AREA_BYTES (TLS_AT + TLS_BYTES)
 
@@ -64,6 +69,8 @@
 #endif
 /* Numbers without a list of them; what a process has by default at most. */
 #define DESCRIPTORS_BLIND 4096
+/* CONFIG_NR_CPUS of the largest kernels. */
+#define PROCESSORS_MAX 8192
 
 /* struct sigaction as the kernel has it (x86-64). */
 struct kernel_sigaction {
@@ -88,12 +95,18 @@ static struct {
 	int error;
 	/* Written and read by the child. */
 	bool handled;
-	/* Of the thread that started a child which lingers. */
-	int lingering_pid;
+	bool fault_handled;
+	/* Atomic, and written by the kernel: the thread beside; 0: none. */
+	int32_t beside_tid;
+	void (*beside_body)(void);
+	/* A child of the host itself that nobody has reaped; 0: none. */
+	int unreaped_pid;
 } child;
 
-static const int fault_signals[] = { SIGSEGV, SIGBUS,  SIGILL,
-				     SIGFPE,  SIGABRT, SIGSYS };
+/* What the kernel sends for what a thread does, and a debugger's breakpoints
+ * in memory that we share, blocked or not. */
+static const int fault_signals[] = { SIGSEGV, SIGBUS,  SIGILL, SIGFPE,
+				     SIGABRT, SIGTRAP, SIGSYS };
 
 int
 dump_child_init(void)
@@ -102,8 +115,9 @@ dump_child_init(void)
 		size_t at, bytes;
 	} parts[] = {
 		{ DUMP_STACK_AT, DUMP_STACK_BYTES },
-		{ FAULT_STACK_AT, FAULT_STACK_BYTES },
+		{ FAULT_STACK_AT, 2 * FAULT_STACK_BYTES },
 		{ HELPER_STACK_AT, HELPER_STACK_BYTES },
+		{ BESIDE_STACK_AT, BESIDE_STACK_BYTES },
 		{ STARTER_STACK_AT, STARTER_STACK_BYTES + TLS_BYTES },
 	};
 	char *base;
@@ -168,9 +182,25 @@ dump_child_wait_gone(uint64_t timeout_ns)
 	}
 }
 
+/* __WCLONE: not a child of the host's own that has got the number since. */
+static void
+reap_last(void)
+{
+	if (child.unreaped_pid != 0 &&
+	    sys_call4(SYS_wait4, child.unreaped_pid, NULL, __WCLONE | WNOHANG,
+		      NULL) != 0)
+		child.unreaped_pid = 0;
+}
+
 bool
 dump_child_prepare(void)
 {
+	int32_t starting = TID_STARTING;
+
+	reap_last();
+	/* A thread that was killed in the middle has left this: acquire as in
+	 * alive(). */
+	(void)atomic_cas_acquire(&child.tid, &starting, 0);
 	if (!dump_child_wait_gone(LEAVE_TIMEOUT_NS))
 		return false;
 	/* Relaxed: requests_running() publishes it. */
@@ -190,26 +220,41 @@ static void
 child_fault(int signal)
 {
 	(void)signal;
-	child.faulted();
+	/* A second fault is the handler's own. */
+	if (!child.fault_handled) {
+		child.fault_handled = true;
+		child.faulted();
+	}
 	for (;;)
 		(void)sys_call1(SYS_exit_group, 1);
+}
+
+/* Each thread has its own. */
+static void
+set_fault_stack(unsigned which)
+{
+	stack_t stack = { .ss_sp = area + FAULT_STACK_AT +
+				   which * FAULT_STACK_BYTES,
+			  .ss_size = FAULT_STACK_BYTES };
+
+	(void)sys_call2(SYS_sigaltstack, &stack, NULL);
 }
 
 static void
 catch_faults(void)
 {
-	stack_t stack = { .ss_sp = area + FAULT_STACK_AT,
-			  .ss_size = FAULT_STACK_BYTES };
 	struct kernel_sigaction action = {
 		.handler = child_fault,
-		.flags = SA_ONSTACK | KERNEL_SA_RESTORER,
+		/* One that is blocked when it is due would dump core. */
+		.flags = SA_ONSTACK | SA_NODEFER | KERNEL_SA_RESTORER,
 		/* The kernel asks for one; the handler never returns. */
 		.restorer = NULL,
-		.mask = ~UINT64_C(0),
 	};
 	uint64_t unblocked = 0;
 
-	(void)sys_call2(SYS_sigaltstack, &stack, NULL);
+	child.fault_handled = false;
+
+	set_fault_stack(0);
 	for (unsigned i = 0; i < ARRAY_SIZE(fault_signals); i++) {
 		(void)sys_call4(SYS_rt_sigaction, fault_signals[i], &action,
 				NULL, sizeof(action.mask));
@@ -223,12 +268,15 @@ catch_faults(void)
 			sizeof(unblocked));
 }
 
-/* Runs in the child. */
+/* Runs in the child. It ends the thread beside, even one that waits in
+ * ptrace(), which would be made again after the handler. */
 static void
-handle_nothing(int signal)
+handle_urgent(int signal)
 {
 	(void)signal;
 	child.handled = true;
+	if (sys_gettid() == atomic_load_relaxed(&child.beside_tid))
+		(void)sys_call1(SYS_exit, 0);
 }
 
 /*
@@ -242,7 +290,7 @@ forget_call(void)
 	const int nr = SIGURG;
 	const uint64_t set = UINT64_C(1) << (nr - 1);
 	const struct kernel_sigaction action = {
-		.handler = handle_nothing,
+		.handler = handle_urgent,
 		.flags = KERNEL_SA_RESTORER,
 		.restorer = arch_sigreturn,
 	};
@@ -255,6 +303,24 @@ forget_call(void)
 	/* The handler runs before the call above returns. */
 	signal_fence();
 	return child.handled;
+}
+
+/* By the list of them; false: there is none. */
+static bool
+close_listed(void)
+{
+	struct sys_directory directory;
+	const char *name;
+	int fd = sys_open("/proc/self/fd", O_RDONLY | O_DIRECTORY, 0);
+
+	if (fd < 0)
+		return false;
+	sys_directory_begin(&directory, fd);
+	while ((name = sys_directory_next(&directory)) != NULL)
+		if (name[0] != '.' && sys_decimal(name) != fd)
+			sys_close(sys_decimal(name));
+	sys_close(fd);
+	return true;
 }
 
 static void
@@ -275,7 +341,11 @@ try_to_resume(void)
 static void
 close_descriptors(void)
 {
-	if (!sys_failed(sys_call3(SYS_close_range, 0, ~0U, 0)))
+	/* A filter that was there before may not know it, and end us. */
+	if (!sandbox_at_start() &&
+	    !sys_failed(sys_call3(SYS_close_range, 0, ~0U, 0)))
+		return;
+	if (close_listed())
 		return;
 	for (int fd = 0; fd < DESCRIPTORS_BLIND; fd++)
 		sys_close(fd);
@@ -289,7 +359,7 @@ child_main(void)
 	char *stack = area + DUMP_STACK_AT;
 
 	catch_faults();
-	if (forget_call())
+	if (forget_call() && !sandbox_at_start())
 		try_to_resume();
 	close_descriptors();
 	(void)sys_call5(SYS_prctl, PR_SET_NAME, "heapagent-dump", 0, 0, 0);
@@ -329,7 +399,8 @@ helper_main(void)
 {
 	long r;
 
-	(void)sys_call3(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE);
+	if (!sandbox_at_start())
+		(void)sys_call3(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE);
 	r = clone_child();
 	if (sys_failed(r))
 		child.error = (int)r;
@@ -406,7 +477,7 @@ would_be_first(void)
 }
 
 int
-dump_child_start(void (*body)(void), void (*faulted)(void), bool *linger)
+dump_child_start(void (*body)(void), void (*faulted)(void))
 {
 	char *block = area + TLS_AT + TLS_BELOW_BYTES;
 	long pid;
@@ -414,7 +485,6 @@ dump_child_start(void (*body)(void), void (*faulted)(void), bool *linger)
 	child.body = body;
 	child.faulted = faulted;
 	arch_make_thread_block(block);
-	*linger = false;
 	if (would_be_first() || arch_under_valgrind())
 		return -EPERM;
 	if (!adopts_orphans())
@@ -422,18 +492,82 @@ dump_child_start(void (*body)(void), void (*faulted)(void), bool *linger)
 	pid = clone_child();
 	if (sys_failed(pid))
 		return (int)pid;
-	child.lingering_pid = (int)pid;
-	*linger = true;
+	child.unreaped_pid = (int)pid;
 	return 0;
 }
 
-void
-dump_child_reap(uint64_t timeout_ns)
+/* Whether the thread beside has ended by then. */
+static bool
+await_beside(uint64_t timeout_ns)
 {
-	/* Named by its number, not by the word that the kernel has cleared. */
-	if (!dump_child_wait_gone(timeout_ns))
-		(void)sys_call2(SYS_kill, child.lingering_pid, SIGKILL);
-	reap(child.lingering_pid);
+	const uint64_t slice_ns = 10 * 1000000;
+	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	int32_t tid;
+
+	/* Acquire pairs with the kernel's store at its end. */
+	while ((tid = atomic_load_acquire(&child.beside_tid)) != 0) {
+		uint64_t past_ns = sys_clock_ns(CLOCK_MONOTONIC) - begin_ns;
+
+		if (past_ns >= timeout_ns)
+			return false;
+		/* Not FUTEX_PRIVATE, as in dump_child_wait_gone(). */
+		sys_futex_wait(&child.beside_tid, (uint32_t)tid,
+			       MIN(slice_ns, timeout_ns - past_ns), 0);
+	}
+	return true;
+}
+
+static void
+beside_main(void)
+{
+	set_fault_stack(1);
+	child.beside_body();
+	for (;;)
+		(void)sys_call1(SYS_exit, 0);
+}
+
+bool
+dump_child_beside(void (*body)(void), uint64_t timeout_ns)
+{
+	struct arch_clone request = {
+		.flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
+			 CLONE_THREAD | CLONE_UNTRACED | CLONE_PARENT_SETTID |
+			 CLONE_CHILD_CLEARTID,
+		.stack_top = area + BESIDE_STACK_AT + BESIDE_STACK_BYTES,
+		.parent_tid = &child.beside_tid,
+		.child_tid = &child.beside_tid,
+		.body = beside_main,
+	};
+	long tid;
+
+	child.beside_body = body;
+	tid = arch_clone(&request);
+	if (sys_failed(tid))
+		return false;
+	if (await_beside(timeout_ns))
+		return true;
+	(void)sys_call3(SYS_tgkill, sys_getpid(), tid, SIGURG);
+	/* Without it nobody knows what it still writes to. */
+	if (!await_beside(LEAVE_TIMEOUT_NS))
+		(void)sys_call1(SYS_exit_group, 1);
+	return true;
+}
+
+void
+dump_child_yield(void)
+{
+	const struct sched_param normal = { 0 };
+	uint64_t all[PROCESSORS_MAX / 64];
+
+	/* Few programs do this, so a filter may not know it. */
+	if (sandbox_at_start())
+		return;
+	if (sys_call1(SYS_sched_getscheduler, 0) != SCHED_OTHER)
+		(void)sys_call3(SYS_sched_setscheduler, 0, SCHED_OTHER,
+				&normal);
+	/* Of these the kernel takes those that there are for us. */
+	__builtin_memset(all, 0xff, sizeof(all));
+	(void)sys_call3(SYS_sched_setaffinity, 0, sizeof(all), all);
 }
 
 void
@@ -453,4 +587,5 @@ dump_child_forget(void)
 {
 	/* Relaxed: the forked child has one thread. */
 	atomic_store_relaxed(&child.tid, 0);
+	child.unreaped_pid = 0;
 }

@@ -9,12 +9,14 @@
  * So the host's thread waits only for the helper (some 100 us), no child of
  * the host remains, and nobody has to be there when the dump child ends. A
  * host that is itself the reaper of orphans (PID 1 or a child subreaper) would
- * get the dump child back: there is no helper then, and the host's thread
- * waits to the end.
+ * get the dump child back, with SIGCHLD: there is no helper then, and what is
+ * left of the child stays until the next dump begins. It is a child that only
+ * __WALL shows.
  *
  * The child shares memory only: its descriptors, its signal handlers and its
  * limits are its own. It holds none of the host's descriptors open. A fault
- * ends it, not the host. One child at a time; the caller sees to that.
+ * ends it, not the host, and without a core dump: before Linux 5.16 one ends
+ * all who share the memory. One child at a time; the caller sees to that.
  */
 #ifndef HEAPAGENT_DUMP_CHILD_H
 #define HEAPAGENT_DUMP_CHILD_H
@@ -36,10 +38,16 @@ bool dump_child_prepare(void);
 /*
  * Runs body in a child. If body faults, faulted runs in the child and the
  * child exits. 0, or a negative errno and no child; it is still marked as
- * there then, for dump_child_in_place(). All signals must be blocked.
- * *linger is set if dump_child_reap() has to be called. [signal]
+ * there then, for dump_child_in_place(). All signals must be blocked. [signal]
  */
-int dump_child_start(void (*body)(void), void (*faulted)(void), bool *linger);
+int dump_child_start(void (*body)(void), void (*faulted)(void));
+
+/*
+ * In the child: runs body in a thread beside this one and waits for its end, or
+ * ends it after timeout_ns. What it traces is let go then. False: there is
+ * none. [dump]
+ */
+bool dump_child_beside(void (*body)(void), uint64_t timeout_ns);
 
 /* Runs body in this thread, on the dump stack. [signal] */
 void dump_child_in_place(void (*body)(void));
@@ -51,9 +59,9 @@ void dump_child_starter_stack(void (*body)(void));
 /* Takes the mark back where no child runs. [signal] */
 void dump_child_unmark(void);
 
-/* Waits at most timeout_ns for the end of a child that lingers; kills it
- * then. [signal] */
-void dump_child_reap(uint64_t timeout_ns);
+/* In the child: from here on it takes only the processors' spare time, of any
+ * of them. */
+void dump_child_yield(void);
 
 /* True from dump_child_prepare() on until the child no longer exists, however
  * it ended: the kernel takes the mark back. [any] */

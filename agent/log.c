@@ -143,14 +143,18 @@ takes_a_line(void)
 static void
 write_line(const char *format, va_list args)
 {
+	struct sys_oversize oversize;
 	char line[LINE_BYTES];
 	size_t used = log_format(line, sizeof(line) - 1, "heapagent: ");
 
 	used += log_vformat(line + used, sizeof(line) - 1 - used, format, args);
 	line[used++] = '\n';
 	/* A message that cannot be written is lost: there is nobody to tell. */
-	if (takes_a_line())
-		(void)sys_write_all(STDERR_FILENO, line, used);
+	if (!takes_a_line())
+		return;
+	sys_oversize_begin(&oversize);
+	(void)sys_write_all(STDERR_FILENO, line, used);
+	sys_oversize_end(&oversize);
 }
 
 void

@@ -2,7 +2,8 @@
 /*
  * requests.c - the word of requests.h and its compare-and-swaps.
  *
- * The number's 62 bits do not wrap within the life of a process.
+ * The number's 40 bits do not wrap within the life of a process. A thread's
+ * number has 22 (PID_MAX_LIMIT of the kernel's linux/threads.h).
  */
 #include "requests.h"
 
@@ -12,7 +13,10 @@ enum phase { IDLE, STARTING, RUNNING };
 
 #define PHASE_BITS 2
 #define PHASE_MASK ((UINT64_C(1) << PHASE_BITS) - 1)
-#define ONE (UINT64_C(1) << PHASE_BITS)
+#define STARTER_BITS 22
+#define STARTER_MASK (((UINT64_C(1) << STARTER_BITS) - 1) << PHASE_BITS)
+#define NUMBER_SHIFT (PHASE_BITS + STARTER_BITS)
+#define ONE (UINT64_C(1) << NUMBER_SHIFT)
 
 static enum phase
 phase_of(uint64_t word)
@@ -26,8 +30,14 @@ with_phase(uint64_t word, enum phase phase)
 	return (word & ~PHASE_MASK) | phase;
 }
 
+static int
+starter_of(uint64_t word)
+{
+	return (int)((word & STARTER_MASK) >> PHASE_BITS);
+}
+
 bool
-requests_take(struct requests *requests, bool (*alive)(void))
+requests_take(struct requests *requests, int tid, bool (*alive)(int tid))
 {
 	/* Relaxed: the compare-and-swap below orders what follows. */
 	uint64_t word = atomic_load_relaxed(&requests->word);
@@ -41,11 +51,11 @@ requests_take(struct requests *requests, bool (*alive)(void))
 	 * answer of alive() fails the swap, because the phase has changed.
 	 */
 	do {
-		take = phase_of(word) == IDLE ||
-		       (phase_of(word) == RUNNING && !alive());
+		take = phase_of(word) == IDLE || !alive(starter_of(word));
 		next = word + ONE;
 		if (take)
-			next = with_phase(next, STARTING);
+			next = with_phase(next & ~STARTER_MASK, STARTING) |
+			       (uint64_t)tid << PHASE_BITS;
 	} while (!atomic_cas_acq_rel(&requests->word, &word, next));
 	return take;
 }
@@ -60,7 +70,7 @@ requests_running(struct requests *requests)
 	 * the child's mark that alive() looks at.
 	 */
 	while (!atomic_cas_release(&requests->word, &word,
-				   with_phase(word, RUNNING)))
+				   with_phase(word & ~STARTER_MASK, RUNNING)))
 		;
 }
 
@@ -69,20 +79,20 @@ requests_count(const struct requests *requests)
 {
 	/* Acquire pairs with requests_take(): the dump shows what the
 	 * requester did before it asked. */
-	return atomic_load_acquire(&requests->word) >> PHASE_BITS;
+	return atomic_load_acquire(&requests->word) >> NUMBER_SHIFT;
 }
 
 bool
 requests_end(struct requests *requests, uint64_t served)
 {
-	uint64_t word = served << PHASE_BITS | RUNNING;
+	uint64_t word = served << NUMBER_SHIFT | RUNNING;
 
 	/*
 	 * Acquire-release: the release pairs with requests_take(). Fails if a
 	 * request was added, because the number is in the same word.
 	 */
 	return atomic_cas_acq_rel(&requests->word, &word,
-				  served << PHASE_BITS | IDLE);
+				  served << NUMBER_SHIFT | IDLE);
 }
 
 bool
@@ -92,9 +102,9 @@ requests_abandon(struct requests *requests, uint64_t served)
 
 	/* Release pairs with requests_take(), as in requests_end(). */
 	while (!atomic_cas_release(&requests->word, &word,
-				   with_phase(word, IDLE)))
+				   with_phase(word & ~STARTER_MASK, IDLE)))
 		;
-	return word >> PHASE_BITS != served;
+	return word >> NUMBER_SHIFT != served;
 }
 
 void

@@ -3,10 +3,12 @@
  * requests.h - how requests for a dump are merged, and why none is lost.
  *
  *	idle ──take──► starting ──running──► running ──end──► idle
- *	                    ▲                   │ (its child was killed)
- *	                    └───────take────────┘
+ *	                   ▲ │ (its thread is gone) │ (its child was killed)
+ *	                   │ └──────take──────────┐ │
+ *	                   └──────────take────────┴─┘
  *
- * One word holds the phase and the number of requests so far. A request
+ * One word holds the phase, the thread that starts the dump and the number of
+ * requests so far. A request
  * either moves the phase to starting, and then its thread makes the dump, or
  * it only adds to the number, and then the dump that runs finds at its end
  * that the number is not the one it began with and goes round once more: one
@@ -20,15 +22,16 @@
 #include <stdint.h>
 
 struct requests {
-	uint64_t word; /* atomic: number << 2 | phase */
+	uint64_t word; /* atomic: number << 24 | starter << 2 | phase */
 };
 
 /*
- * Adds a request. True if the caller has to make the dump now (the phase is
- * then starting); false if a running one will serve it. alive says whether
- * the process of a running dump still exists. [any]
+ * Adds a request of the thread tid. True if the caller has to make the dump now
+ * (the phase is then starting); false if a running one will serve it. alive
+ * says whether who makes the dump still exists: 0 is the process of a running
+ * one, another number the thread that starts it. [any]
  */
-bool requests_take(struct requests *requests, bool (*alive)(void));
+bool requests_take(struct requests *requests, int tid, bool (*alive)(int tid));
 
 /* From starting to running, when `alive` has begun to be true. [any] */
 void requests_running(struct requests *requests);

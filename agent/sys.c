@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
@@ -71,6 +72,30 @@ sys_write_all(int fd, const void *buffer, size_t size_bytes)
 	return 0;
 }
 
+static const uint64_t too_large = UINT64_C(1) << (SIGXFSZ - 1);
+
+void
+sys_oversize_begin(struct sys_oversize *oversize)
+{
+	oversize->pending = 0;
+	(void)sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, &too_large,
+			&oversize->mask, sizeof(too_large));
+	(void)sys_call2(SYS_rt_sigpending, &oversize->pending,
+			sizeof(oversize->pending));
+}
+
+void
+sys_oversize_end(const struct sys_oversize *oversize)
+{
+	const struct timespec now = { 0, 0 };
+
+	if ((oversize->pending & too_large) == 0)
+		(void)sys_call4(SYS_rt_sigtimedwait, &too_large, NULL, &now,
+				sizeof(too_large));
+	(void)sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &oversize->mask, NULL,
+			sizeof(oversize->mask));
+}
+
 int
 sys_close(int fd)
 {
@@ -95,6 +120,52 @@ sys_read_file(const char *path, char *buffer, size_t size_bytes)
 	sys_close(fd);
 	buffer[used] = '\0';
 	return r < 0 ? r : (ssize_t)used;
+}
+
+/* struct linux_dirent64 of getdents64(2). */
+struct dirent64 {
+	uint64_t inode;
+	int64_t next;
+	uint16_t length;
+	uint8_t type;
+	char name[];
+};
+
+void
+sys_directory_begin(struct sys_directory *directory, int fd)
+{
+	directory->fd = fd;
+	directory->at = directory->used = directory->error = 0;
+}
+
+const char *
+sys_directory_next(struct sys_directory *directory)
+{
+	struct dirent64 *entry;
+
+	if (directory->at >= directory->used) {
+		directory->at = 0;
+		directory->used =
+			sys_call3(SYS_getdents64, directory->fd,
+				  directory->buffer, sizeof(directory->buffer));
+		if (directory->used <= 0) {
+			directory->error = directory->used;
+			return NULL;
+		}
+	}
+	entry = (void *)(directory->buffer + directory->at);
+	directory->at += entry->length;
+	return entry->name;
+}
+
+int
+sys_decimal(const char *text)
+{
+	int value = 0;
+
+	for (; *text >= '0' && *text <= '9'; text++)
+		value = value * 10 + (*text - '0');
+	return value;
 }
 
 pid_t

@@ -53,8 +53,31 @@ ssize_t sys_read(int fd, void *buffer, size_t size_bytes);
 /* Writes all of it, across EINTR and short writes: 0 or a negative errno. */
 int sys_write_all(int fd, const void *buffer, size_t size_bytes);
 int sys_close(int fd);
+/*
+ * Between these, in a thread of the host: the limit on a file's size makes
+ * write() fail and sends SIGXFSZ, which would end the host. It is taken back.
+ */
+struct sys_oversize {
+	uint64_t mask;
+	uint64_t pending;
+};
+void sys_oversize_begin(struct sys_oversize *oversize);
+void sys_oversize_end(const struct sys_oversize *oversize);
 /* At most size_bytes - 1 bytes of a small file, NUL-terminated: the length. */
 ssize_t sys_read_file(const char *path, char *buffer, size_t size_bytes);
+
+/* The names in a directory, one after the other; NULL at the end or, which
+ * `error` tells, where it cannot be read. fd stays the caller's. */
+struct sys_directory {
+	char buffer[4096] __attribute__((aligned(8)));
+	int fd;
+	long at, used;
+	long error; /* a negative errno or 0 */
+};
+void sys_directory_begin(struct sys_directory *directory, int fd);
+const char *sys_directory_next(struct sys_directory *directory);
+/* The number that a text begins with; 0: none. */
+int sys_decimal(const char *text);
 
 pid_t sys_getpid(void);
 pid_t sys_gettid(void);

@@ -19,17 +19,7 @@
 
 /* For threads that are born between the count and the list. */
 #define THREADS_SPARE 64
-#define DIRENT_BYTES 4096
 #define STATUS_BYTES 2048
-
-/* struct linux_dirent64 of getdents64(2). */
-struct dirent64 {
-	uint64_t inode;
-	int64_t next;
-	uint16_t length;
-	uint8_t type;
-	char name[];
-};
 
 static const uint64_t no_frames[] = { FRAME_TRUNCATED };
 
@@ -103,24 +93,38 @@ threads_read_signals(int pid, int tid, struct thread_signals *signals)
 	return true;
 }
 
-static int
-decimal(const char *text)
+/*
+ * True if /proc shows this PID namespace. Another one's has the same numbers
+ * for other programs' processes and threads.
+ */
+static bool
+proc_is_ours(void)
 {
-	int value = 0;
+	char self[16] = "";
 
-	for (; *text >= '0' && *text <= '9'; text++)
-		value = value * 10 + (*text - '0');
-	return value;
+	(void)sys_call4(SYS_readlinkat, AT_FDCWD, "/proc/self", self,
+			sizeof(self) - 1);
+	return sys_decimal(self) == sys_getpid();
+}
+
+static void
+add(struct threads *threads, int tid)
+{
+	struct thread_record *record = &threads->records[threads->count++];
+
+	record->tid = tid;
+	record->state = NULL;
+	record->refused = threads->refused;
 }
 
 int
-threads_list(struct threads *threads)
+threads_list(struct threads *threads, int origin)
 {
 	unsigned capacity = threads_count(threads->pid) + THREADS_SPARE;
-	char buffer[DIRENT_BYTES] __attribute__((aligned(8)));
+	struct sys_directory directory;
 	char path[THREAD_PATH_MAX];
-	long bytes;
-	int fd;
+	const char *name;
+	int fd = -ENOENT;
 
 	threads->count = 0;
 	threads->records = arena_alloc(threads->arena,
@@ -128,25 +132,24 @@ threads_list(struct threads *threads)
 	if (threads->records == NULL)
 		return -ENOMEM;
 	log_format(path, sizeof(path), "/proc/%d/task", threads->pid);
-	fd = sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	if (fd < 0)
+	if (proc_is_ours())
+		fd = sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0) {
+		if (origin != 0)
+			add(threads, origin);
 		return fd;
-	while ((bytes = sys_call3(SYS_getdents64, fd, buffer, sizeof(buffer))) >
-	       0) {
-		for (long at = 0; at < bytes;) {
-			struct dirent64 *entry = (void *)(buffer + at);
-			struct thread_record *record;
-
-			at += entry->length;
-			if (entry->name[0] == '.' || threads->count == capacity)
-				continue;
-			record = &threads->records[threads->count++];
-			record->tid = decimal(entry->name);
-			record->state = NULL;
-		}
+	}
+	sys_directory_begin(&directory, fd);
+	while ((name = sys_directory_next(&directory)) != NULL) {
+		if (name[0] == '.')
+			continue;
+		if (threads->count < capacity)
+			add(threads, sys_decimal(name));
+		else
+			counter_add(COUNTER_threads_unanswered);
 	}
 	sys_close(fd);
-	return (int)MIN(bytes, 0);
+	return (int)directory.error;
 }
 
 void
@@ -220,52 +223,32 @@ threads_has_ended(struct threads *threads, int tid)
 	return threads_is_dead(&now);
 }
 
-static void
-capture_thread(struct threads *threads, struct thread_record *record)
+bool
+threads_capture_one(struct threads *threads, struct thread_record *record,
+		    uint64_t timeout_ns)
 {
 	/* Just before: what it is blocked in decides how it is read. */
 	threads_describe(threads, record);
 	if (threads_is_dead(record))
-		return;
+		return true;
 	if (threads_read_blocked(threads, record)) {
 		record->how = THREAD_BY_FILE;
-		return;
+		return true;
 	}
-	threads_stop_and_walk(threads, record);
-}
-
-void
-threads_capture(struct threads *threads, uint64_t timeout_ns)
-{
-	const uint64_t late_sleep_ns = UINT64_C(200000);
-	uint64_t end_ns = sys_clock_ns(CLOCK_MONOTONIC) + timeout_ns;
-
-	for (unsigned i = 0; i < threads->count; i++) {
-		struct thread_record *record = &threads->records[i];
-
-		if (sys_clock_ns(CLOCK_MONOTONIC) > end_ns)
-			break;
-		if (record->how == THREAD_UNREAD && record->refused == 0)
-			capture_thread(threads, record);
-		while (threads_read_late(threads) == THREADS_LATE_MAX &&
-		       sys_clock_ns(CLOCK_MONOTONIC) < end_ns)
-			sys_sleep_ns(late_sleep_ns);
-	}
-	while (threads_read_late(threads) > 0 &&
-	       sys_clock_ns(CLOCK_MONOTONIC) < end_ns)
-		sys_sleep_ns(late_sleep_ns);
+	return !threads->may_stop ||
+	       threads_stop_and_walk(threads, record, timeout_ns);
 }
 
 /* How many of them remain. */
 static unsigned
-look_at_refused(struct threads *threads)
+look_at_unread(struct threads *threads)
 {
 	unsigned remaining = 0;
 
 	for (unsigned i = 0; i < threads->count; i++) {
 		struct thread_record *record = &threads->records[i];
 
-		if (record->how != THREAD_UNREAD || record->refused == 0)
+		if (record->how != THREAD_UNREAD)
 			continue;
 		threads_describe(threads, record);
 		if (threads_is_dead(record))
@@ -279,13 +262,13 @@ look_at_refused(struct threads *threads)
 }
 
 void
-threads_read_refused(struct threads *threads)
+threads_read_unread(struct threads *threads)
 {
 	/* Another's tracee stops at each system call, if that traces them. */
 	const unsigned looks = 20;
 	const uint64_t look_sleep_ns = UINT64_C(1000000);
 
-	for (unsigned i = 0; i < looks && look_at_refused(threads) > 0; i++)
+	for (unsigned i = 0; i < looks && look_at_unread(threads) > 0; i++)
 		sys_sleep_ns(look_sleep_ns);
 }
 
@@ -308,7 +291,6 @@ give_up(struct threads *threads, struct thread_record *record)
 void
 threads_give_up(struct threads *threads)
 {
-	threads_forget_late();
 	for (unsigned i = 0; i < threads->count; i++)
 		if (threads->records[i].frame_count == 0)
 			give_up(threads, &threads->records[i]);

@@ -2,12 +2,13 @@
 /*
  * threads.h - the host's threads: their names, what they do, their stacks.
  *
- *	list ─► by ptrace   threads_ptrace.c: from the dump child; the thread
- *	     │              stops for some 30 us and does not notice
- *	     ├► by file     threads_blocked.c: not stopped, where it would
- *	     │              notice, or cannot be stopped
- *	     └► by signal   threads_signal.c: from a thread of the host, where
- *	                    ptrace is refused
+ *	list ─► by ptrace   threads_ptrace.c: one that runs, or waits in a
+ *	     │              call known to be deaf to a stop; it stops for some
+ *	     │              30 us and does not notice
+ *	     ├► by file     threads_blocked.c: any other that is blocked; not
+ *	     │              stopped
+ *	     └► by signal   threads_signal.c: one that runs, from a thread of
+ *	                    the host, where ptrace is refused or not tried
  *
  * Everything lies in the dump's arena. A thread that ended meanwhile is left
  * out; one that gave no stack in time is reported as not answering.
@@ -39,7 +40,6 @@ struct thread_call {
 /* How a thread's stack was come by. */
 enum thread_how {
 	THREAD_UNREAD,
-	THREAD_LATE, /* asked to stop, has not yet */
 	THREAD_SELF, /* took the dump's signal */
 	THREAD_BY_PTRACE,
 	THREAD_BY_FILE,
@@ -64,6 +64,7 @@ struct thread_record {
 	int tid;
 	enum thread_how how;
 	int refused; /* the errno with which ptrace was; 0: it was not */
+	bool late;   /* it has not stopped in time when it was asked to */
 	char name[THREAD_NAME_MAX];
 	/* A constant: what the kernel calls what it did when described; NULL */
 	const char *state;
@@ -81,7 +82,12 @@ struct threads {
 	unsigned count;
 	unsigned depth; /* frames kept of each */
 	enum unwind_method method;
-	int signal;		    /* that threads were asked by; 0: none */
+	int signal;    /* that threads were asked by; 0: none */
+	bool may_stop; /* by ptrace */
+	int refused;   /* why none may, an errno; 0: see above */
+	/* Runs body in a thread of its own, whose end lets go of what it holds,
+	 * and ends it after that time. False: there can be none. */
+	bool (*run_tracer)(void (*body)(void), uint64_t timeout_ns);
 	struct thread_clock *clock; /* in the arena; NULL: not read yet */
 	void *recovery; /* for walks without fp; NULL: none so far */
 };
@@ -92,10 +98,11 @@ unsigned threads_count(int pid);
 size_t threads_arena_bytes(unsigned count, unsigned depth);
 
 /*
- * Lists the threads of threads->pid, which, like arena, depth and method, the
- * caller has set. 0 or a negative errno, with what was found. [dump]
+ * Lists the threads of threads->pid, which, like arena, depth, method, may_stop
+ * and run_tracer, the caller has set; origin alone (unless that is 0) if they
+ * cannot be seen. 0 or a negative errno, with what was found. [dump]
  */
-int threads_list(struct threads *threads);
+int threads_list(struct threads *threads, int origin);
 
 /*
  * Reads a thread's name, state, call and wait: three small files, of some 5 us
@@ -175,42 +182,39 @@ void threads_walk(struct threads *threads, struct thread_record *record,
 		  uintptr_t thread_pointer);
 
 /*
- * Walks the stack of a thread that had better not be stopped, from where the
- * description saw it blocked: one whose call would notice and could not be made
- * again as it is, and one that would stop only after a sleep that nothing
- * interrupts. What it did meanwhile is not in it: if it moved, so little is
- * kept as is certain. False: stop it. [dump]
+ * Walks the stack of a blocked thread from where the description saw it,
+ * without a stop. What it did meanwhile is not in it: if it moved, so little is
+ * kept as is certain. False: it was not blocked. The first reads only what no
+ * stop may touch: all but a few calls that go on after one, and a sleep that
+ * nothing interrupts. [dump]
  */
 bool threads_read_blocked(struct threads *threads,
 			  struct thread_record *record);
-/* The same for any that was seen blocked in a call. False: it was not. [dump]
- */
 bool threads_read_call_site(struct threads *threads,
 			    struct thread_record *record);
-
-/*
- * True if a thread that is blocked in the call would notice a handler of ours:
- * it would end early, begin its time-out anew, or return the part that it has
- * done. True, too, if that cannot be found out. [dump]
- */
-bool threads_would_notice(int pid, const struct thread_call *call);
 
 /* Reads the stacks of all records that have none yet, by file and by ptrace,
  * for as long as that. Only in a process of its own. [dump] */
 void threads_capture(struct threads *threads, uint64_t timeout_ns);
+/* One of them. False if it is still held: only the end of this thread lets go
+ * of it. [dump] */
+bool threads_capture_one(struct threads *threads, struct thread_record *record,
+			 uint64_t timeout_ns);
 
-/* Reads those that ptrace was refused for where they are blocked, or stopped,
- * without a stop of ours. [dump] */
-void threads_read_refused(struct threads *threads);
+/* Reads those that ptrace was refused for, or that did not stop in time, where
+ * they are blocked or stopped, without a stop of ours. [dump] */
+void threads_read_unread(struct threads *threads);
 
 /* Marks those that have no stack, and have been described, as not answering.
  * [dump] */
 void threads_give_up(struct threads *threads);
 
-/*
- * Whether this process may stop the thread, found out by doing so, once. [dump]
+/* Whether this process may stop the thread, found out without doing so. [dump]
  */
 bool threads_may_stop(struct threads *threads, struct thread_record *record);
+
+/* Who traces it; 0: no thread of this namespace. [dump] */
+int threads_tracer_of(const struct threads *threads, int tid);
 
 /* True if it was a zombie when it was described. [dump] */
 bool threads_is_dead(const struct thread_record *record);
@@ -218,28 +222,19 @@ bool threads_is_dead(const struct thread_record *record);
 bool threads_has_ended(struct threads *threads, int tid);
 
 /*
- * Stops the thread, walks its stack into the record, and lets it go. One that
- * does not stop in time is left to threads_read_late(). [dump]
+ * Stops the thread, walks its stack into the record, and lets it go. False if
+ * it has not stopped in time, see threads_capture_one(). [dump]
  */
-void threads_stop_and_walk(struct threads *threads,
-			   struct thread_record *record);
-
-/* So many may be late at a time; more would not be let go before the end. */
-#define THREADS_LATE_MAX 64
-
-/* Does so with those that have stopped after their time; how many there still
- * are. The end of this process lets go of all. [dump] */
-unsigned threads_read_late(struct threads *threads);
-
-/* From now on they are let go only, not read. [dump] */
-void threads_forget_late(void);
+bool threads_stop_and_walk(struct threads *threads,
+			   struct thread_record *record, uint64_t timeout_ns);
 
 /*
- * Sends a real-time signal to each thread of the list, in whose handler it
- * walks its own stack, and waits for them, some 100 ms at most. Runs in a
- * thread of the host, with all signals blocked. [signal]
+ * Reads each thread of the list that is blocked, and sends a real-time signal
+ * to the others, in whose handler each walks its own stack, and waits for them,
+ * some 100 ms at most. Runs in a thread of the host, with all signals blocked,
+ * which had blocked these before. [signal]
  */
-void threads_ask_by_signal(struct threads *threads);
+void threads_ask_by_signal(struct threads *threads, uint64_t blocked);
 
 /*
  * What a dump says of how it came by the stacks, one line each, terminated:

@@ -9,11 +9,12 @@
  * kernel shows the place only of a thread that sleeps, and one that slept at
  * both looks and has run in between was switched away from once more.
  */
+#include <linux/futex.h>
 #include <string.h>
 
 #include "counters.h"
 #include "frame.h"
-#include "restart.h"
+#include "sys.h"
 #include "threads.h"
 
 /* The lines that are asked for are the last, after lists of processors. */
@@ -51,15 +52,41 @@ switches(const struct threads *threads, int tid)
 	       number_after(status, "\nnonvoluntary_ctxt_switches:");
 }
 
+/*
+ * True if the kernel goes on with the call after a stop, for whatever it waits:
+ * it restarts it, or has kept what remains of its time. Of calls that a driver
+ * or a file system serves nobody knows.
+ */
+static bool
+is_deaf(const struct thread_call *call)
+{
+	switch (call->nr) {
+	case SYS_poll:
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+		return true;
+	case SYS_futex:
+		switch ((int)call->arguments[1] & FUTEX_CMD_MASK) {
+		case FUTEX_WAIT:
+		case FUTEX_WAIT_BITSET:
+			return true;
+		default:
+			return false;
+		}
+	default:
+		return false;
+	}
+}
+
 static bool
 better_not_stopped(const struct threads *threads,
 		   const struct thread_record *record)
 {
 	const struct thread_call *call = &record->call;
 
-	return call->known && (strcmp(record->state, "disk-sleep") == 0 ||
-			       (restart_notices_stop(call->nr) &&
-				threads_would_notice(threads->pid, call)));
+	return call->known &&
+	       (!threads->may_stop || record->late || !is_deaf(call) ||
+		strcmp(record->state, "sleeping") != 0);
 }
 
 /* True if the thread has not run since before, when it was at this call. */

@@ -5,14 +5,19 @@
  *
  *	SEIZE ─► INTERRUPT ─► wait ─► GETREGS ─► walk in shared memory ─► DETACH
  *
- * PTRACE_SEIZE sends no signal and INTERRUPT runs no handler: the kernel
- * restarts what the thread slept in. Where it does not (restart.h), the thread
- * is read from its syscall file; if it entered such a call between our look
- * and our stop, the call is set back to its beginning. A signal of the host
- *that arrives just then is handed on with the detach.
+ * PTRACE_SEIZE sends no signal and INTERRUPT runs no handler. The thread runs,
+ * or its call goes on after the stop (threads_blocked.c); one that has entered
+ * another call since our look, and gets EINTR for the stop, makes it again. A
+ * signal of the host that arrives just then is handed on with the detach.
+ *
+ * Who calls exec() waits until its threads are gone, and one that we hold goes
+ * only when we let go; who seizes a thread waits for the exec(). So no thread
+ * is held while another is seized. One that does not stop in time, because it
+ * gets no processor or is in the kernel, cannot be detached: it is let go by the
+ * end of the thread that seized it, the tracer, and another one goes on with the
+ * next. Those that were late have more time in the next round.
  */
 #include <errno.h>
-#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -27,9 +32,9 @@
 #define PTRACE(request, tid, address, data) \
 	sys_call4(SYS_ptrace, (request), (tid), (address), (data))
 
-/* One that has not stopped by then waits for a processor, or is in the kernel:
- * the next is asked meanwhile. */
-#define STOP_TIMEOUT_NS UINT64_C(1000000)
+/* What a thread may take to stop, by rounds: on a busy machine one that can run
+ * waits for its turn. */
+static const uint64_t round_ns[] = { 20000000, 200000000 };
 /* The stop takes 5 to 20 us; give the other thread the processor so long. */
 #define STOP_YIELDS 64
 #define STOP_SLEEP_NS UINT64_C(20000)
@@ -38,19 +43,14 @@
  * threads_waits.c. */
 #define STOP_SWITCHES 2
 
-/*
- * Threads that did not stop in time: on a busy machine a thread may get no
- * processor for longer, and one in the kernel may not stop before it is done
- * there. They are read if they stop while the capture lasts, and let go as
- * soon as they do. Used by one dump child only; the next has no part in them.
- */
-struct late {
-	int tid;
-	struct thread_record *record; /* NULL: only to be let go */
-};
-static struct late late[THREADS_LATE_MAX];
-static unsigned late_count;
-static int late_tracer;
+/* Of the dump child's; written by the tracer while that waits for its end. */
+static struct {
+	struct threads *threads;
+	unsigned next; /* of the records */
+	unsigned round;
+	uint64_t end_ns;
+	bool was_late; /* somebody, in this round */
+} capture;
 
 /* The signal that a stopped thread is to be let go with. */
 static int
@@ -74,7 +74,7 @@ poll_stop(int tid, int *status)
 }
 
 static int
-wait_stop(int tid, int *status)
+wait_stop(int tid, int *status, uint64_t timeout_ns)
 {
 	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	int r;
@@ -84,56 +84,69 @@ wait_stop(int tid, int *status)
 			(void)sys_call0(SYS_sched_yield);
 			continue;
 		}
-		if (sys_clock_ns(CLOCK_MONOTONIC) - begin_ns > STOP_TIMEOUT_NS)
+		if (sys_clock_ns(CLOCK_MONOTONIC) - begin_ns > timeout_ns)
 			return 0;
 		sys_sleep_ns(STOP_SLEEP_NS);
 	}
 	return r;
 }
 
-static void
-keep_late(int tid, struct thread_record *record)
+static bool
+is_of_process(const struct threads *threads, int tid)
 {
-	int self = sys_gettid();
+	return sys_call3(SYS_tgkill, threads->pid, tid, 0) != -ESRCH;
+}
 
-	if (late_tracer != self)
-		late_count = 0;
-	late_tracer = self;
-	if (late_count < THREADS_LATE_MAX)
-		late[late_count++] = (struct late){ tid, record };
+/* True if a stopped thread has our memory: since an exec() it has not. */
+static bool
+shares_memory(int tid)
+{
+	volatile long here = (long)sys_clock_ns(CLOCK_MONOTONIC) ^ tid;
+	long there = 0;
+
+	return !sys_failed(PTRACE(PTRACE_PEEKDATA, tid, &here, &there)) &&
+	       there == here;
 }
 
 /*
- * 1: stopped, and has to be detached; 0: late; otherwise a negative errno. A
- * thread that is just ending is refused, too: that says nothing.
+ * 1: stopped, and has to be detached; 0: held, but not stopped; otherwise a
+ * negative errno. A thread that is just ending is refused, too: that says
+ * nothing.
  */
 static int
-stop(struct threads *threads, struct thread_record *record, int *status)
+stop(struct threads *threads, struct thread_record *record, int *status,
+     uint64_t timeout_ns)
 {
 	int tid = record->tid;
-	long r = PTRACE(PTRACE_SEIZE, tid, 0, 0);
+	long r;
 
+	/* Not one that has got the number of one of ours since. */
+	if (!is_of_process(threads, tid))
+		return -ESRCH;
+	r = PTRACE(PTRACE_SEIZE, tid, 0, 0);
 	if (sys_failed(r)) {
 		if (r != -ESRCH && !threads_has_ended(threads, tid))
 			record->refused = -(int)r;
 		return (int)r;
 	}
+	if (!is_of_process(threads, tid))
+		return 0;
 	(void)PTRACE(PTRACE_INTERRUPT, tid, 0, 0);
-	return wait_stop(tid, status);
+	return wait_stop(tid, status, timeout_ns);
 }
 
 bool
 threads_may_stop(struct threads *threads, struct thread_record *record)
 {
-	int status;
-	int stopped = stop(threads, record, &status);
+	char text[8];
 
-	if (stopped == 1)
-		(void)PTRACE(PTRACE_DETACH, record->tid, 0,
-			     signal_at_stop(status));
-	else if (stopped == 0)
-		keep_late(record->tid, NULL);
-	return stopped >= 0;
+	/* The same right is needed to read this file. */
+	if (threads_read_file(threads->pid, record->tid, "syscall", text,
+			      sizeof(text)) > 0 &&
+	    threads_tracer_of(threads, record->tid) == 0)
+		return true;
+	record->refused = EPERM;
+	return false;
 }
 
 /* True if the host's own signal is what ended the thread's call. */
@@ -159,69 +172,95 @@ set_back(const struct threads *threads, int tid, struct user_regs_struct *regs)
 	(void)PTRACE(PTRACE_SETREGS, tid, 0, regs);
 }
 
-/* Reads a thread that has stopped, if record is not NULL, and lets it go. */
+/* Reads a thread that has stopped, and lets it go. */
 static void
-read_stopped(struct threads *threads, int tid, struct thread_record *record,
-	     int status)
+read_stopped(struct threads *threads, struct thread_record *record, int status)
 {
-	int deliver = signal_at_stop(status);
+	int tid = record->tid, deliver = signal_at_stop(status);
 	struct user_regs_struct regs;
 
-	if (!sys_failed(PTRACE(PTRACE_GETREGS, tid, 0, &regs))) {
+	if (shares_memory(tid) &&
+	    !sys_failed(PTRACE(PTRACE_GETREGS, tid, 0, &regs))) {
 		struct unwind_registers registers =
 			arch_ptrace_registers(&regs);
 
 		resume_registers(&registers, arch_ptrace_thread_pointer(&regs));
-		if (record != NULL) {
-			threads_walk(threads, record, &registers,
-				     arch_ptrace_thread_pointer(&regs));
-			record->how = THREAD_BY_PTRACE;
-			record->wait.disturbed = STOP_SWITCHES;
-		}
+		threads_walk(threads, record, &registers,
+			     arch_ptrace_thread_pointer(&regs));
+		record->how = THREAD_BY_PTRACE;
+		record->wait.disturbed = STOP_SWITCHES;
 		if (deliver == 0)
 			set_back(threads, tid, &regs);
 	}
 	(void)PTRACE(PTRACE_DETACH, tid, 0, deliver);
 }
 
-void
-threads_stop_and_walk(struct threads *threads, struct thread_record *record)
+bool
+threads_stop_and_walk(struct threads *threads, struct thread_record *record,
+		      uint64_t timeout_ns)
 {
 	int status;
-	int stopped = stop(threads, record, &status);
+	int stopped = stop(threads, record, &status, timeout_ns);
 
-	if (stopped == 1) {
-		read_stopped(threads, record->tid, record, status);
-	} else if (stopped == 0) {
-		record->how = THREAD_LATE;
-		keep_late(record->tid, record);
+	if (stopped == 1)
+		read_stopped(threads, record, status);
+	record->late = stopped == 0;
+	return !record->late;
+}
+
+/* From the next record on, until all are read, one is late, or the time is
+ * over. */
+static void
+trace(void)
+{
+	struct threads *threads = capture.threads;
+
+	while (capture.next < threads->count &&
+	       sys_clock_ns(CLOCK_MONOTONIC) < capture.end_ns) {
+		struct thread_record *record =
+			&threads->records[capture.next++];
+
+		if (record->how != THREAD_UNREAD ||
+		    (threads->may_stop && record->refused != 0))
+			continue;
+		if (threads_capture_one(threads, record,
+					round_ns[capture.round]))
+			continue;
+		capture.was_late = true;
+		return;
 	}
 }
 
-unsigned
-threads_read_late(struct threads *threads)
+/* How long the capture may take from now on; 0: its time is over. */
+static uint64_t
+remaining_ns(void)
 {
-	if (late_tracer != sys_gettid())
-		return 0;
-	for (unsigned i = 0; i < late_count;) {
-		int status;
-		int stopped = poll_stop(late[i].tid, &status);
+	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
-		if (stopped == 0) {
-			i++;
-			continue;
-		}
-		if (stopped > 0)
-			read_stopped(threads, late[i].tid, late[i].record,
-				     status);
-		late[i] = late[--late_count];
-	}
-	return late_count;
+	return now_ns < capture.end_ns ? capture.end_ns - now_ns : 0;
+}
+
+static void
+trace_beside(struct threads *threads)
+{
+	if (threads->may_stop && threads->run_tracer(trace, remaining_ns()))
+		return;
+	threads->may_stop = false;
+	trace();
 }
 
 void
-threads_forget_late(void)
+threads_capture(struct threads *threads, uint64_t timeout_ns)
 {
-	for (unsigned i = 0; i < late_count; i++)
-		late[i].record = NULL;
+	capture.threads = threads;
+	capture.end_ns = sys_clock_ns(CLOCK_MONOTONIC) + timeout_ns;
+	for (unsigned i = 0; i < ARRAY_SIZE(round_ns); i++) {
+		capture.round = i;
+		capture.next = 0;
+		capture.was_late = false;
+		while (capture.next < threads->count && remaining_ns() > 0)
+			trace_beside(threads);
+		if (!capture.was_late || remaining_ns() == 0)
+			break;
+	}
 }

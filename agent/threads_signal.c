@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * threads_signal.c - each thread asked to walk its own stack, in the handler
- * of a real-time signal; see threads.h.
+ * threads_signal.c - each thread that runs asked to walk its own stack, in the
+ * handler of a real-time signal; see threads.h.
  *
- * The signal is one that nobody uses (its disposition is the default), for as
- * long as this takes. Setting it to "ignore" afterwards discards what is still
- * pending in any thread, so that none dies of it later. A thread that blocks
- * the signal is not asked at all: it might be waiting for it. Nor is one that
- * would notice (its call would return EINTR) or would not answer: it is read
- * as it is blocked. A thread of the process itself may see that, whatever the
- * dump child is refused.
+ * One that is blocked is read as it is: a handler would end its call, or be too
+ * late. A thread of the process itself may see where, whatever the dump child
+ * is refused.
+ *
+ * The signal is one that nobody uses: its disposition is the default, it is not
+ * pending, and nobody blocks it, as who waits for one does. Many threads block
+ * all signals, which says nothing of any; where all real-time signals are
+ * blocked only so, one of those is taken. Only if an answer is missing is the
+ * signal set to "ignore", which discards what is still pending, so that no
+ * thread dies of it later. A handler that the host has installed meanwhile
+ * stays.
  *
  * The slots are unmapped only when no handler is in them: `entered` is raised
  * before `slots` is read there, and read after `slots` was cleared here.
@@ -30,6 +34,9 @@
 #define ANSWER_SLEEP_NS UINT64_C(50000)
 #define SIGNAL_FIRST 34 /* glibc keeps 32 and 33 to itself */
 #define SIGNAL_LAST 63
+#define REAL_TIME_SIGNALS \
+	((~UINT64_C(0) >> (64 - SIGNAL_LAST)) & \
+	 (~UINT64_C(0) << (SIGNAL_FIRST - 1)))
 
 struct slot {
 	uint32_t answered; /* atomic: 1 when frames are complete */
@@ -92,18 +99,61 @@ answer(int signal, siginfo_t *info, void *context)
 	(void)restart_call(context, RESTART_IS_DIRECT(context));
 }
 
-/* A real-time signal that the host does not use, or 0. */
+/* The signals that are in use, by those of a thread. */
+struct used {
+	uint64_t
+		by_one; /* pending, or blocked by one that does not block all */
+	uint64_t by_all; /* blocked by one that blocks them all */
+};
+
+static void
+add_used(struct used *used, const struct thread_signals *signals)
+{
+	uint64_t *blocked = (~signals->blocked & REAL_TIME_SIGNALS) == 0
+				    ? &used->by_all
+				    : &used->by_one;
+
+	*blocked |= signals->blocked;
+	used->by_one |= signals->pending;
+}
+
+/* A real-time signal of the set that has no handler and is not ignored, or 0.
+ */
 static int
-free_signal(void)
+default_signal(uint64_t set)
 {
 	struct sigaction now;
 
 	for (int nr = SIGNAL_LAST; nr >= SIGNAL_FIRST; nr--)
-		if (sigaction(nr, NULL, &now) == 0 &&
+		if ((set >> (nr - 1) & 1) != 0 &&
+		    sigaction(nr, NULL, &now) == 0 &&
 		    (now.sa_flags & SA_SIGINFO) == 0 &&
 		    now.sa_handler == SIG_DFL)
 			return nr;
 	return 0;
+}
+
+/* A real-time signal that the host does not use, or 0. blocked: of this thread
+ * before it came here. */
+static int
+free_signal(const struct threads *threads, uint64_t blocked)
+{
+	struct thread_signals signals = { .blocked = blocked };
+	struct used used = { 0, 0 };
+	int self = sys_gettid(), nr;
+
+	add_used(&used, &signals);
+	for (unsigned i = 0; i < threads->count; i++) {
+		int tid = threads->records[i].tid;
+
+		if (!threads_read_signals(threads->pid, tid, &signals))
+			continue;
+		if (tid == self)
+			signals.blocked = 0; /* all: that is ours */
+		add_used(&used, &signals);
+	}
+	nr = default_signal(~used.by_one & ~used.by_all);
+	return nr != 0 ? nr : default_signal(~used.by_one);
 }
 
 /* True if a signal would find the thread where it runs no handler. */
@@ -131,25 +181,26 @@ look_again(struct threads *threads, struct thread_record *record)
 		threads_describe(threads, record);
 }
 
-/* True if the thread is to be asked: it has no stack yet, will answer, and
- * will not notice. */
+/* True if the thread is to be asked: it has no stack yet, and runs. */
 static bool
 is_to_be_asked(struct threads *threads, struct thread_record *record, int nr)
 {
-	const struct thread_call *call = &record->call;
+	bool was_blocked = record->call.known;
 	struct thread_signals signals;
 
-	/* One that is late is the dump child's. */
 	if (record->how != THREAD_UNREAD || threads_is_dead(record))
 		return false;
 	look_again(threads, record);
-	if (!is_held(record) &&
-	    threads_read_signals(threads->pid, record->tid, &signals) &&
-	    (signals.blocked >> (nr - 1) & 1) == 0 && !call->known)
-		return true;
-	if (threads_read_call_site(threads, record))
+	/* Whoever saw that reads it when nobody waits. */
+	if (was_blocked && record->call.known)
+		return false;
+	if (threads_read_call_site(threads, record)) {
 		record->how = THREAD_BY_FILE;
-	return false;
+		return false;
+	}
+	return nr != 0 && !is_held(record) &&
+	       threads_read_signals(threads->pid, record->tid, &signals) &&
+	       (signals.blocked >> (nr - 1) & 1) == 0;
 }
 
 /* Sends the signals; how many answers to expect. */
@@ -182,8 +233,8 @@ count_answers(const struct slot *slots, unsigned count)
 	return answers;
 }
 
-/* Waits for so many answers, while they keep coming. */
-static void
+/* Waits for so many answers, while they keep coming. Whether they have. */
+static bool
 wait_for_answers(const struct slot *slots, unsigned count, unsigned expected)
 {
 	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC), last_ns = begin_ns;
@@ -196,23 +247,50 @@ wait_for_answers(const struct slot *slots, unsigned count, unsigned expected)
 		if (answers > before)
 			last_ns = now_ns;
 		before = answers;
-		if (answers == expected ||
-		    now_ns - last_ns > ANSWER_TIMEOUT_NS ||
+		if (answers == expected)
+			return true;
+		if (now_ns - last_ns > ANSWER_TIMEOUT_NS ||
 		    now_ns - begin_ns > ANSWERS_TIMEOUT_NS)
-			return;
+			return false;
 		sys_sleep_ns(ANSWER_SLEEP_NS);
 	}
 }
 
+static bool
+is_ours(const struct sigaction *action)
+{
+	return (action->sa_flags & SA_SIGINFO) != 0 &&
+	       action->sa_sigaction == answer;
+}
+
+/* Sets what the signal does, if that is still ours to say. */
+static void
+set_action(int nr, const struct sigaction *action)
+{
+	struct sigaction now;
+
+	if (sigaction(nr, NULL, &now) != 0 || !is_ours(&now))
+		return;
+	(void)sigaction(nr, action, &now);
+	/* The host has installed its own between the two. */
+	if (!is_ours(&now))
+		(void)sigaction(nr, &now, NULL);
+}
+
 /* True if no handler uses the slots any more. */
 static bool
-stop_asking(int nr, const struct sigaction *before)
+stop_asking(int nr, const struct sigaction *before, bool all_answered)
 {
-	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, now;
 	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
-	(void)sigaction(nr, &ignore, NULL);
-	(void)sigaction(nr, before, NULL);
+	if (all_answered) {
+		set_action(nr, before);
+	} else {
+		set_action(nr, &ignore);
+		if (sigaction(nr, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+			(void)sigaction(nr, before, NULL);
+	}
 	atomic_store_release(&asked.slots, NULL);
 	atomic_fence_seq_cst(); /* pairs with that in answer() */
 	/* Acquire pairs with the release at the end of answer(). */
@@ -243,7 +321,7 @@ keep_answers(struct threads *threads, const struct slot *slots)
 }
 
 void
-threads_ask_by_signal(struct threads *threads)
+threads_ask_by_signal(struct threads *threads, uint64_t blocked)
 {
 	struct sigaction action = {
 		.sa_sigaction = answer,
@@ -252,11 +330,12 @@ threads_ask_by_signal(struct threads *threads)
 	size_t slots_bytes = threads->count * sizeof(struct slot);
 	size_t size_bytes = slots_bytes + threads->count * sizeof(int);
 	struct sigaction before;
-	int nr = free_signal();
+	int nr = free_signal(threads, blocked);
 	struct slot *slots;
+	bool all_answered;
 	int *tids;
 
-	if (nr == 0 || (slots = sys_map(size_bytes)) == NULL)
+	if ((slots = sys_map(size_bytes)) == NULL)
 		return;
 	tids = (int *)((char *)slots + slots_bytes);
 	threads->signal = nr;
@@ -267,10 +346,12 @@ threads_ask_by_signal(struct threads *threads)
 	asked.pid = sys_getpid();
 	/* Release pairs with answer(): the fields above come with it. */
 	atomic_store_release(&asked.slots, slots);
-	(void)sigfillset(&action.sa_mask);
+	/* All 64, as in trigger_init(). */
+	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
 	(void)sigaction(nr, &action, &before);
-	wait_for_answers(slots, threads->count, ask(threads, tids, nr));
-	if (stop_asking(nr, &before)) {
+	all_answered =
+		wait_for_answers(slots, threads->count, ask(threads, tids, nr));
+	if (stop_asking(nr, &before, all_answered)) {
 		keep_answers(threads, slots);
 		sys_unmap(slots, size_bytes);
 	} /* else a handler was stopped in the middle: the slots stay mapped */

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <linux/prctl.h>
 #include <string.h>
-#include <sys/ptrace.h>
 
 #include "compiler.h"
 #include "log.h"
@@ -68,40 +67,29 @@ threads_tell_how(const struct threads *threads, char *text, size_t size_bytes)
 	put_counts(threads, false, text + used, size_bytes - used);
 }
 
-/* 0: no thread of this namespace traces it. */
-static int
-tracer_of(const struct threads *threads, int tid)
+int
+threads_tracer_of(const struct threads *threads, int tid)
 {
 	char status[STATUS_BYTES];
 	const char *p;
-	int tracer = 0;
 
 	if (threads_read_file(threads->pid, tid, "status", status,
 			      sizeof(status)) <= 0 ||
 	    (p = strstr(status, "\nTracerPid:\t")) == NULL)
 		return 0;
-	for (p += strlen("\nTracerPid:\t"); *p >= '0' && *p <= '9'; p++)
-		tracer = tracer * 10 + (*p - '0');
-	return tracer;
-}
-
-/* True if what answers ptrace does not look at whom it is for. */
-static bool
-is_filtered(void)
-{
-	return sys_call4(SYS_ptrace, PTRACE_SEIZE, -1, 0, 0) != -ESRCH;
+	return sys_decimal(p + strlen("\nTracerPid:\t"));
 }
 
 static void
 put_reason(const struct threads *threads, int tid, char *text,
 	   size_t size_bytes)
 {
-	int tracer = tracer_of(threads, tid);
+	int tracer = threads_tracer_of(threads, tid);
 	char yama[8];
 
 	if (tracer != 0)
 		log_format(text, size_bytes, "traced by %d", tracer);
-	else if (is_filtered())
+	else if (sys_call5(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) != 0)
 		log_format(text, size_bytes, "a seccomp filter");
 	else if (sys_call5(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) != 1)
 		log_format(text, size_bytes, "not dumpable");

@@ -20,9 +20,9 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 #include "atomics.h"
@@ -36,6 +36,7 @@
 #include "outside.h"
 #include "requests.h"
 #include "restart.h"
+#include "sandbox.h"
 #include "sys.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -47,7 +48,7 @@
 #define ASK_TIMEOUT_NS SECOND_NS
 /* And so long for a starter that has begun: it may be stopped meanwhile. */
 #define ASKING_TIMEOUT_NS (60 * SECOND_NS)
-/* Where the dump child is the host's own, or the process is exiting. */
+/* When the process is exiting. */
 #define END_TIMEOUT_NS (10 * SECOND_NS)
 /* The time-out of one wait, after which the child's life is checked. */
 #define SLICE_NS UINT64_C(20000000)
@@ -59,14 +60,14 @@ static struct {
 	struct requests requests;
 	uint32_t waiting;   /* atomic, a futex: one of the above */
 	uint32_t permitted; /* atomic, a futex: 1 after PR_SET_PTRACER */
-	uint32_t attended;  /* atomic: 1 while a starter uses this struct */
+	uint32_t attended;  /* atomic: the starter that uses this struct */
 	/* Written by the starter before the dump begins. */
 	struct dump_origin origin;
+	bool permits; /* it says to Yama who may trace it */
 	/* Written by the dump before ASKED, and before RELEASED. */
 	struct threads *to_ask;
 	int error;
 	/* Immutable after trigger_init(). */
-	bool seccomp_at_start;
 	bool yama_restricts;
 	bool installed;
 } trigger;
@@ -137,10 +138,11 @@ leave_memory(void)
 
 /* In the dump child: the starter does it, being a thread of the host. */
 static void
-ask_starter(struct threads *threads)
+ask_starter(struct threads *threads, uint64_t blocked)
 {
 	uint32_t expected = ASKED;
 
+	(void)blocked; /* it knows */
 	trigger.to_ask = threads;
 	futex_set(&trigger.waiting, ASKED);
 	(void)wait_while(&trigger.waiting, ASKED, ASK_TIMEOUT_NS);
@@ -151,36 +153,26 @@ ask_starter(struct threads *threads)
 		leave_memory();
 }
 
-/* To the thread that took it before: another would be disturbed, too. */
-static void
-signal_again(int tid)
-{
-	if (tid == 0 ||
-	    sys_failed(sys_call3(SYS_tgkill, dump_pid(), tid, config.signal)))
-		(void)sys_call2(SYS_kill, dump_pid(), config.signal);
-}
-
 /*
- * Serves all requests there are. For a merged one no thread waits any more;
- * where that is needed, the signal is sent again.
+ * Serves all requests there are. For a merged one no thread waits any more. No
+ * signal is sent for it: the process may be another program by now.
  */
 static void
 serve(const struct dump_host *host)
 {
-	int tid = trigger.origin.tid;
+	const bool in_host = host->run_tracer == NULL;
 	uint64_t served;
 
 	do {
 		served = requests_count(&trigger.requests);
 		(void)dump_write(&trigger.origin, host);
 		trigger.origin.tid = 0;
-		if (host->in_host || dump_needs_origin()) {
-			if (requests_abandon(&trigger.requests, served) &&
-			    trigger.installed)
-				signal_again(tid);
-			return;
-		}
-	} while (!requests_end(&trigger.requests, served));
+	} while (!in_host && !requests_end(&trigger.requests, served));
+	/* In its own thread the program goes on before the next. */
+	if (in_host && requests_abandon(&trigger.requests, served) &&
+	    trigger.installed)
+		(void)sys_call3(SYS_tgkill, dump_pid(), sys_gettid(),
+				config.signal);
 }
 
 /* The dump child's body. */
@@ -191,9 +183,11 @@ serve_in_child(void)
 		.captured = captured_starter,
 		.released = release_starter,
 		.ask_by_signal = ask_starter,
+		.run_tracer = dump_child_beside,
+		.read = dump_child_yield,
 	};
 
-	if (trigger.yama_restricts)
+	if (trigger.permits)
 		(void)wait_while(&trigger.permitted, 0, ASK_TIMEOUT_NS);
 	serve(&host);
 }
@@ -221,37 +215,17 @@ serve_in_host(void)
 	static const struct dump_host host = {
 		.released = released_in_host,
 		.ask_by_signal = threads_ask_by_signal,
-		.in_host = true,
 	};
 
 	counter_add(COUNTER_dumps_in_handler);
 	serve(&host);
 }
 
-/*
- * The limit on a file's size makes write() fail and sends SIGXFSZ, which would
- * end the host when our handler returns: it is taken back.
- */
-static void
-serve_in_host_quietly(void)
-{
-	const uint64_t too_large = UINT64_C(1) << (SIGXFSZ - 1);
-	const struct timespec now = { 0, 0 };
-	uint64_t before = 0, after = 0;
-
-	(void)sys_call2(SYS_rt_sigpending, &before, sizeof(before));
-	dump_child_in_place(serve_in_host);
-	(void)sys_call2(SYS_rt_sigpending, &after, sizeof(after));
-	if ((after & ~before & too_large) != 0)
-		(void)sys_call4(SYS_rt_sigtimedwait, &too_large, NULL, &now,
-				sizeof(too_large));
-}
-
 /* Lets the child trace this process, where Yama asks for that. */
 static void
 permit_tracing(void)
 {
-	if (!trigger.yama_restricts)
+	if (!trigger.permits)
 		return;
 	(void)sys_call5(SYS_prctl, PR_SET_PTRACER, dump_child_pid(), 0, 0, 0);
 	futex_set(&trigger.permitted, 1);
@@ -269,7 +243,7 @@ attend(void)
 	/* Pairs with the same in ask_starter(). */
 	if (now == ASKED &&
 	    atomic_cas_acq_rel(&trigger.waiting, &expected, ASKING)) {
-		threads_ask_by_signal(trigger.to_ask);
+		threads_ask_by_signal(trigger.to_ask, trigger.origin.blocked);
 		futex_set(&trigger.waiting, WAITING);
 	}
 	if (now == ASKED)
@@ -279,24 +253,11 @@ attend(void)
 	return now == RELEASED ? trigger.error : 0;
 }
 
-/*
- * A sandbox that the program has put itself in since it started may end it for
- * a system call it does not know. One that was there before us (a container's)
- * refuses with an error.
- */
-static bool
-in_new_sandbox(void)
-{
-	return !trigger.seccomp_at_start &&
-	       sys_call5(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) ==
-		       SECCOMP_MODE_FILTER;
-}
-
 /* On the starter stack. */
 static void
 start_on_own_stack(void)
 {
-	bool linger;
+	struct sys_oversize oversize;
 	int error;
 
 	if (!dump_child_prepare()) {
@@ -310,34 +271,49 @@ start_on_own_stack(void)
 	atomic_store_relaxed(&trigger.permitted, 0);
 	trigger.error = 0;
 	requests_running(&trigger.requests);
-	if (dump_child_start(serve_in_child, child_faulted, &linger) != 0) {
-		serve_in_host_quietly();
+	if (dump_child_start(serve_in_child, child_faulted) != 0) {
+		sys_oversize_begin(&oversize);
+		dump_child_in_place(serve_in_host);
+		sys_oversize_end(&oversize);
 		dump_child_unmark();
 		error = trigger.error;
 	} else {
 		error = attend();
-		if (linger)
-			dump_child_reap(END_TIMEOUT_NS);
 	}
 	if (error < 0)
 		log_late("no dump in %s: %s", config.directory,
 			 log_error_text(error));
 }
 
+static bool
+is_there(int tid)
+{
+	return sys_call3(SYS_tgkill, dump_pid(), tid, 0) != -ESRCH;
+}
+
+/* See requests_take(). */
+static bool
+is_being_made(int starter)
+{
+	return starter != 0 ? is_there(starter) : dump_child_alive();
+}
+
 /*
- * True if the starter of the dump before has come back: the dump ends without
- * it, and it may get the processor late.
+ * True if the starter of the dump before has come back, or is gone: the dump
+ * ends without it, and it may get the processor late.
  */
 static bool
 take_turn(void)
 {
 	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
-	uint32_t expected = 0;
+	uint32_t self = (uint32_t)sys_gettid(), other = 0;
 
 	/* Acquire pairs with the release in start_dump(): the starter stack
 	 * and the words are free. */
-	while (!atomic_cas_acquire(&trigger.attended, &expected, 1)) {
-		expected = 0;
+	while (!atomic_cas_acquire(&trigger.attended, &other, self)) {
+		if (!is_there((int)other))
+			continue;
+		other = 0;
 		if (sys_clock_ns(CLOCK_MONOTONIC) - begin_ns >
 		    RELEASE_TIMEOUT_NS)
 			return false;
@@ -356,6 +332,11 @@ start_dump(const struct dump_origin *origin)
 		return;
 	}
 	trigger.origin = *origin;
+	/* One that the program has named itself is not replaced. */
+	trigger.permits = trigger.yama_restricts && !sandbox_at_start() &&
+			  !sandbox_has_ptracer();
+	trigger.origin.may_stop = trigger.permits || !(trigger.yama_restricts ||
+						       sandbox_at_start());
 	dump_child_starter_stack(start_on_own_stack);
 	atomic_store_release(&trigger.attended, 0); /* see take_turn() */
 }
@@ -380,10 +361,27 @@ is_own_process(void)
 	return sys_getpid() == dump_pid();
 }
 
+static uint64_t
+blocked_before(const ucontext_t *context)
+{
+	uint64_t set;
+
+	/* The kernel's part of libc's larger type. */
+	memcpy(&set, &context->uc_sigmask, sizeof(set));
+	return set;
+}
+
 static void
 on_signal(int signal, siginfo_t *info, void *context)
 {
+	int tid;
+
 	(void)info;
+	/* First of all: the sandbox may end the program for any call. */
+	if (sandbox_is_new()) {
+		counter_add(COUNTER_dumps_refused_seccomp);
+		return;
+	}
 	if (!is_own_process())
 		return;
 	if (!trigger.installed) {
@@ -391,14 +389,14 @@ on_signal(int signal, siginfo_t *info, void *context)
 		return;
 	}
 	restart_begin(context);
-	if (in_new_sandbox()) {
-		counter_add(COUNTER_dumps_refused_seccomp);
-	} else if (requests_take(&trigger.requests, dump_child_alive)) {
+	tid = sys_gettid();
+	if (requests_take(&trigger.requests, tid, is_being_made)) {
 		const struct dump_origin origin = {
-			.tid = sys_gettid(),
+			.tid = tid,
 			.registers = arch_context_registers(context),
 			.thread_pointer = arch_thread_pointer(),
 			.call = threads_interrupted_call(context),
+			.blocked = blocked_before(context),
 		};
 
 		start_dump(&origin);
@@ -431,8 +429,6 @@ trigger_init(void)
 	/* If there is no memory now, there may be when a dump begins. */
 	(void)dump_child_init();
 	restart_init();
-	trigger.seccomp_at_start = sys_call5(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0,
-					     0) == SECCOMP_MODE_FILTER;
 	trigger.yama_restricts = yama_restricts();
 	log_remember_stream();
 	if (config.signal == 0)
@@ -446,7 +442,9 @@ trigger_init(void)
 		config.signal = 0;
 		return 0;
 	}
-	(void)sigfillset(&action.sa_mask);
+	/* All 64: sigfillset() leaves out those that cancel a thread, which
+	 * must not leave in the middle. */
+	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
 	trigger.installed = true;
 	if (sigaction(config.signal, &action, NULL) != 0)
 		return -EINVAL;
@@ -458,7 +456,7 @@ void
 trigger_wait(void)
 {
 	/* In this order: a sandbox may not even know getpid(). */
-	if (dump_child_alive() && is_own_process())
+	if (dump_child_alive() && !sandbox_is_new() && is_own_process())
 		(void)dump_child_wait_gone(END_TIMEOUT_NS);
 }
 
@@ -467,16 +465,16 @@ trigger_dump_and_wait(void)
 {
 	uint64_t all = ~UINT64_C(0), mask;
 
-	if (!is_own_process())
-		return;
-	if (in_new_sandbox()) {
+	if (sandbox_is_new()) {
 		counter_add(COUNTER_dumps_refused_seccomp);
 		return;
 	}
+	if (!is_own_process())
+		return;
 	(void)sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &mask,
 			sizeof(all));
 	/* One that runs will see the request, and go round once more. */
-	if (requests_take(&trigger.requests, dump_child_alive)) {
+	if (requests_take(&trigger.requests, sys_gettid(), is_being_made)) {
 		const struct dump_origin nobody = { .tid = 0 };
 
 		start_dump(&nobody);

@@ -261,6 +261,9 @@ dumps_are() {
 			[ "$(agent_status)" = 0 ]
 			nothing_written
 		done
+		BY_SYSCALL=1 same "$PROG/sandbox" $action signal
+		[ "$(agent_status)" = 0 ]
+		rm -f "$HEAPAGENT_DIR"/*
 		same "$PROG/sandbox" $action signal
 		[ "$(agent_status)" = 0 ]
 		# The dump from before the sandbox, and none from within.

@@ -60,7 +60,6 @@ ENOMEM=12 EPERM=1 EMFILE=24 ENOSPC=28 EIO=5 EACCES=13
 	each_fails 1 write $ENOSPC "$PROG/dump_host" unchanged
 	each_fails 1 fchmod $EPERM "$PROG/dump_host" unchanged
 	each_fails 1 renameat2 $EACCES "$PROG/dump_host" unchanged
-	each_fails 1 faccessat $EACCES "$PROG/dump_host" unchanged
 }
 
 # (wait4 cannot fail for a child that is there.)

@@ -91,7 +91,7 @@ main_is_gone() {
 	dump 1
 	[ "$(sum "$(newest threads)" threads)" = 5 ]
 	[[ $(comment_of threads threads) == \
-		"5 listed: 1 self, 3 by signal "*", 1 ended" ]]
+		"5 listed: 1 self, 3 by /proc (not stopped), 1 ended" ]]
 	[ "$(counter_of threads_unanswered)" = 0 ]
 	finish
 }
@@ -165,5 +165,5 @@ five_thousand() {
 	under=("$PROG/refuse" ptrace)
 	five_thousand
 	[[ $(comment_of threads threads) == \
-		"5001 listed: 1 self, 5000 by signal "* ]]
+		"5001 listed: 1 self, 5000 by /proc (not stopped)" ]]
 }

@@ -53,8 +53,8 @@ start() {
 	[ "$uncertain" -ge 10 ]
 	# But for those whose frame is not of a fixed size.
 	[ "$uncertain" -le 24 ]
-	[ "$(sum "$(newest threads)" threads '\[uncertain\]')" = "$uncertain" ]
-	[ "$(sum "$(newest threads)" threads '\[truncated\]')" = 0 ]
+	[ "$(sum "$(newest threads)" threads '[[]uncertain[]]')" = "$uncertain" ]
+	[ "$(sum "$(newest threads)" threads '[[]truncated[]]')" = 0 ]
 }
 
 @test "so it is in the text format" {

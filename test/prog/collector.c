@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * collector.c - a program of the Boehm collector, which reads every writable
- * segment of every library, collects before and after a dump. Prints "collected".
+ * segment of every library, collects before and after a dump. Prints
+ * "collected".
  *
  * LIBS: -lgc
  */

@@ -53,9 +53,14 @@ static bool
 has_children(void)
 {
 	siginfo_t info;
+	int subreaper = 0;
 
-	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) ==
-	       0;
+	/* Who adopts orphans keeps what is left of the last dump's child until
+	 * the next; nobody but __WALL shows it. */
+	(void)prctl(PR_GET_CHILD_SUBREAPER, &subreaper, 0, 0, 0);
+	return waitid(P_ALL, 0, &info,
+		      WEXITED | WNOHANG | WNOWAIT |
+			      (subreaper || getpid() == 1 ? 0 : __WALL)) == 0;
 }
 
 /* Ends at once: the dump goes on without it. */

@@ -79,11 +79,15 @@ install(int nr)
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)nr, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)nr, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_GET_SECCOMP, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = { 4, filter };
+	struct sock_fprog program = { 7, filter };
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		die("prctl");
@@ -116,7 +120,7 @@ is_of_agent(unsigned pid, uint64_t address)
 
 /* Answers until no process is left that could ask. */
 static unsigned
-supervise(int listener, unsigned number, int error)
+supervise(int listener, int nr, unsigned number, int error)
 {
 	struct pollfd ready = { listener, POLLIN, 0 };
 	unsigned seen = 0;
@@ -134,7 +138,12 @@ supervise(int listener, unsigned number, int error)
 		/* ENOENT: a signal took it back meanwhile. */
 		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &request) != 0)
 			continue;
-		if (is_of_agent(request.pid,
+		/* Under a filter the agent does less: it shall not know. */
+		if (request.data.nr == SYS_prctl &&
+		    request.data.args[0] == PR_GET_SECCOMP)
+			answer.flags = 0;
+		if (request.data.nr == nr &&
+		    is_of_agent(request.pid,
 				request.data.instruction_pointer) &&
 		    ++seen == number) {
 			answer.flags = 0;
@@ -195,7 +204,7 @@ main(int argc, char **argv)
 		die("pidfd_getfd");
 	unsetenv("LD_PRELOAD");
 	*shared = -1;
-	seen = supervise(listener, (unsigned)atoi(argv[3]), atoi(argv[2]));
+	seen = supervise(listener, nr, (unsigned)atoi(argv[3]), atoi(argv[2]));
 	dprintf(REPORT_FD, "%u\n", seen);
 	if (waitpid(pid, &status, 0) != pid)
 		die("waitpid");

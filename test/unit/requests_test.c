@@ -11,15 +11,17 @@
 #include "check.h"
 
 static bool
-lives(void)
+lives(int tid)
 {
+	(void)tid;
 	return true;
 }
 
 static bool
-is_dead(void)
+is_dead(int tid)
 {
-	return false;
+	/* Of a running dump; a thread that starts one lives. */
+	return tid != 0;
 }
 
 static void
@@ -28,11 +30,11 @@ the_first_request_starts_and_is_served(void **state)
 	struct requests requests = { 0 };
 
 	(void)state;
-	assert_true(requests_take(&requests, is_dead));
+	assert_true(requests_take(&requests, 7, is_dead));
 	requests_running(&requests);
 	assert_int_equal(requests_count(&requests), 1);
 	assert_true(requests_end(&requests, 1));
-	assert_true(requests_take(&requests, is_dead));
+	assert_true(requests_take(&requests, 7, is_dead));
 }
 
 static void
@@ -41,11 +43,11 @@ requests_while_one_starts_are_merged(void **state)
 	struct requests requests = { 0 };
 
 	(void)state;
-	assert_true(requests_take(&requests, is_dead));
+	assert_true(requests_take(&requests, 7, is_dead));
 	/* Its child does not exist yet: that does not make it dead. */
-	assert_false(requests_take(&requests, is_dead));
+	assert_false(requests_take(&requests, 7, is_dead));
 	requests_running(&requests);
-	assert_false(requests_take(&requests, lives));
+	assert_false(requests_take(&requests, 7, lives));
 	assert_int_equal(requests_count(&requests), 3);
 }
 
@@ -56,10 +58,10 @@ a_late_request_makes_another_round(void **state)
 	uint64_t served;
 
 	(void)state;
-	assert_true(requests_take(&requests, lives));
+	assert_true(requests_take(&requests, 7, lives));
 	requests_running(&requests);
 	served = requests_count(&requests);
-	assert_false(requests_take(&requests, lives));
+	assert_false(requests_take(&requests, 7, lives));
 	assert_false(requests_end(&requests, served));
 	assert_true(requests_end(&requests, requests_count(&requests)));
 }
@@ -70,13 +72,34 @@ a_killed_dump_is_taken_over(void **state)
 	struct requests requests = { 0 };
 
 	(void)state;
-	assert_true(requests_take(&requests, lives));
+	assert_true(requests_take(&requests, 7, lives));
 	requests_running(&requests);
-	assert_true(requests_take(&requests, is_dead));
+	assert_true(requests_take(&requests, 7, is_dead));
 	requests_running(&requests);
 	/* The dead one's end, had it come late, would not count. */
 	assert_false(requests_end(&requests, 1));
 	assert_true(requests_end(&requests, 2));
+}
+
+/* It ends in the middle: a filter that kills a thread alone, for one. */
+static bool
+starter_is_gone(int tid)
+{
+	return tid != 7 && tid != 0;
+}
+
+static void
+a_starter_that_is_gone_holds_nothing(void **state)
+{
+	struct requests requests = { 0 };
+
+	(void)state;
+	assert_true(requests_take(&requests, 7, lives));
+	assert_true(requests_take(&requests, 8, starter_is_gone));
+	assert_false(requests_take(&requests, 9, lives));
+	requests_running(&requests);
+	assert_int_equal(requests_count(&requests), 3);
+	assert_true(requests_end(&requests, 3));
 }
 
 static void
@@ -85,14 +108,14 @@ abandoning_tells_what_is_left(void **state)
 	struct requests requests = { 0 };
 
 	(void)state;
-	assert_true(requests_take(&requests, lives));
+	assert_true(requests_take(&requests, 7, lives));
 	requests_running(&requests);
 	assert_false(requests_abandon(&requests, 1));
-	assert_true(requests_take(&requests, lives));
+	assert_true(requests_take(&requests, 7, lives));
 	requests_running(&requests);
-	assert_false(requests_take(&requests, lives));
+	assert_false(requests_take(&requests, 7, lives));
 	assert_true(requests_abandon(&requests, 2));
-	assert_true(requests_take(&requests, lives));
+	assert_true(requests_take(&requests, 7, lives));
 }
 
 static void
@@ -101,10 +124,10 @@ a_forked_child_starts_afresh(void **state)
 	struct requests requests = { 0 };
 
 	(void)state;
-	assert_true(requests_take(&requests, lives));
+	assert_true(requests_take(&requests, 7, lives));
 	requests_running(&requests);
 	requests_reset(&requests);
-	assert_true(requests_take(&requests, lives));
+	assert_true(requests_take(&requests, 7, lives));
 	assert_int_equal(requests_count(&requests), 1);
 }
 
@@ -151,7 +174,7 @@ ask(void *argument)
 
 	for (uint64_t i = 1; i <= ASKS; i++) {
 		atomic_store_relaxed(published, i);
-		if (requests_take(&race.requests, lives))
+		if (requests_take(&race.requests, 7, lives))
 			serve();
 	}
 	return NULL;
@@ -181,6 +204,7 @@ main(void)
 		cmocka_unit_test(requests_while_one_starts_are_merged),
 		cmocka_unit_test(a_late_request_makes_another_round),
 		cmocka_unit_test(a_killed_dump_is_taken_over),
+		cmocka_unit_test(a_starter_that_is_gone_holds_nothing),
 		cmocka_unit_test(abandoning_tells_what_is_left),
 		cmocka_unit_test(a_forked_child_starts_afresh),
 		cmocka_unit_test(no_request_is_lost_in_a_race),
