@@ -179,6 +179,9 @@ start_tables(void)
 	config_read(envp);
 	if (!config.children)
 		leave_children_alone(envp);
+	if (!sys_readable_check())
+		log_warn("this kernel does not say what memory can be read: "
+			 "stacks will be short");
 	span_init();
 	error = make_tables();
 	if (error == 0)

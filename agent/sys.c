@@ -254,6 +254,9 @@ sys_random(void *buffer, size_t size_bytes)
 	}
 }
 
+/* Set by sys_readable_check() alone: the kernel's answers say nothing. */
+static bool answers_are_void;
+
 bool
 sys_readable(uintptr_t address)
 {
@@ -266,9 +269,23 @@ sys_readable(uintptr_t address)
 	 * says read and refused. The mask is never changed. Address 0 would
 	 * mean no set at all, which is refused without being read.
 	 */
-	return address >= kernel_sigset_bytes &&
+	return address >= kernel_sigset_bytes && !answers_are_void &&
 	       sys_call4(SYS_rt_sigprocmask, how_invalid, address & ~7UL, NULL,
 			 kernel_sigset_bytes) != -EFAULT;
+}
+
+bool
+sys_readable_check(void)
+{
+	const size_t size_bytes = 4096;
+	long page = sys_call6(SYS_mmap, 0, size_bytes, PROT_NONE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (sys_failed(page))
+		return true;
+	answers_are_void = sys_readable((uintptr_t)page);
+	sys_unmap((void *)page, size_bytes);
+	return !answers_are_void;
 }
 
 bool

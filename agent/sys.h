@@ -111,4 +111,10 @@ bool sys_is_filtered(void);
  */
 bool sys_readable(uintptr_t address);
 
+/*
+ * Tries that on a page without access. False if the kernel, or what stands in
+ * for it, refuses the operation first: from then on nothing is readable. [init]
+ */
+bool sys_readable_check(void);
+
 #endif
