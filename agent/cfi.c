@@ -364,21 +364,32 @@ open_fde(struct cfi_program *run, const struct cfi_section *section,
 	return find_fde(run, &run->in);
 }
 
-uint64_t
-cfi_row(const struct cfi_section *section, uintptr_t pc, void *memory)
+static uint64_t
+execute(struct cfi_program *run)
 {
-	struct cfi_program *run = memory;
-
-	if (!open_fde(run, section, pc))
-		return ROW_NONE;
-	if (run->signal_frame)
-		return ROW_SIGNAL;
 	cfi_execute(run, &run->cie);
 	if (run->in.failed)
 		return ROW_FALLBACK;
 	run->initial = run->now;
 	cfi_execute(run, &run->fde);
 	return run->in.failed ? ROW_FALLBACK : encode(run);
+}
+
+uint64_t
+cfi_row(const struct cfi_section *section, uintptr_t pc, void *memory)
+{
+	struct cfi_program *run = memory;
+	uint64_t row;
+
+	if (!open_fde(run, section, pc))
+		return ROW_NONE;
+	row = execute(run);
+	/*
+	 * 'S' says that the frame may not have been called, and code that has
+	 * an ordinary row says so, too (OCaml 5's runtime). The kernel's frame
+	 * of a signal is the one that no row can express.
+	 */
+	return row == ROW_FALLBACK && run->signal_frame ? ROW_SIGNAL : row;
 }
 
 bool

@@ -2,51 +2,57 @@
 /*
  * span.h - which part of a stack may be read.
  *
- * A walk reads only within a span: a range of addresses that were seen to be
- * readable. Two kinds of stack are told apart. A thread's own stack lies below
- * its thread control block (the main thread's: below the arguments), stays
- * mapped while the thread lives, and its span is kept from sample to sample
- * and grows downwards as the stack does. Any other (a coroutine's, an
- * alternate signal stack) may be unmapped between two samples, so its span
- * starts empty in every walk and grows upwards page by page as it is read.
- * A page is asked for with sys_readable(): one system call, no descriptor, no
- * lock, no pthread_getattr_np.
+ * Two kinds of stack are told apart. A thread's own has bounds that are known
+ * without a question to the kernel: the main thread's lies below the arguments
+ * as far as its limit allows, where the kernel maps nothing else; of any other
+ * thread glibc keeps the bounds in the thread's control block. Both stay as
+ * they are while the thread lives. All other stacks are foreign (a
+ * coroutine's, an alternate signal stack, any at all if the control block is
+ * not what we know): they may go between two samples, so nothing is remembered
+ * of them, and each page of them that a walk reads is asked for first with
+ * sys_readable(): one system call, no descriptor, no lock.
  */
 #ifndef HEAPAGENT_SPAN_H
 #define HEAPAGENT_SPAN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct span {
-	uintptr_t low; /* [low, high) is readable; empty when low == high */
+	uintptr_t low; /* [low, high); empty when low == high */
 	uintptr_t high;
 };
 
-/* Records the end of the main thread's stack and its thread. [init] */
+/* Records the main thread and the bounds of its stack. [init] */
 void span_init(void);
 
 /*
- * True if sp is on the own stack of the thread with that thread pointer (0:
- * unknown), as far as its pages tell; *own, as below, then holds it. [any]
+ * True if address is on the own stack of the thread with that thread pointer
+ * (0: unknown). *own is that thread's remembered span ({0, 0} at first), and
+ * holds the bounds of its stack afterwards, or nothing where they are not
+ * known. The kernel is asked for another thread's control block only. [any]
  */
-bool span_own(struct span *own, uintptr_t sp, uintptr_t thread_pointer);
+bool span_own(struct span *own, uintptr_t address, uintptr_t thread_pointer);
 
 /*
- * Makes *walk readable at sp for a thread with the given thread pointer (0:
- * unknown, treat the stack as foreign). *own is that thread's remembered span
- * ({0, 0} at first), and is extended if sp is on the thread's own stack;
- * *walk is then a copy of it. False if sp itself cannot be read. [any]
+ * True if a foreign stack seems to have size_bytes (a page at most) of room
+ * below address, which is on it: if what is there can be read. [any]
  */
-bool span_enter(struct span *walk, struct span *own, uintptr_t sp,
-		uintptr_t thread_pointer);
+bool span_has_room(uintptr_t address, size_t size_bytes);
 
 /*
- * Grows a foreign walk upwards until [address, address + 8) is in it, at most
- * 1 MiB at a time. False if that meets a page that cannot be read. The fast
- * question, address within span, is span_holds(). [any]
+ * Makes a span of the pages of a foreign stack that hold [address, end), which
+ * are known to be readable. [any]
  */
-bool span_grow(struct span *walk, uintptr_t address);
+void span_of_pages(struct span *walk, uintptr_t address, uintptr_t end);
+
+/*
+ * Makes the 8 bytes at address part of a foreign walk, which may lose its
+ * other pages by that. False if they cannot be read, or are more than 1 MiB
+ * away. The fast question is span_holds(). [any]
+ */
+bool span_reach(struct span *walk, uintptr_t address);
 
 /* True if the 8 bytes at address are within the span. */
 static inline bool

@@ -22,10 +22,12 @@
 #include "unwind_libunwind.h"
 
 /*
- * What a sample may need of the stack below the hook: 0.6 KiB with the row
- * cached (test/prog/small_stacks.c), more at the first sight of a module.
+ * What a sample may need of the stack below the hook's frame: 0.6 KiB with the
+ * row cached, 1.2 KiB at the first sight of a module
+ * (test/prog/small_stacks.c).
  */
-#define SAMPLE_STACK_BYTES 2048
+#define SAMPLE_STACK_BYTES 1280
+
 void
 tracker_fork_child(void)
 {
@@ -63,13 +65,14 @@ bucket_of_caller(struct thread *thread, const uintptr_t *frame,
 		return NULL;
 	request = (struct unwind_request){
 		.registers = { .ip = frame[1],
-			       .sp = (uintptr_t)(frame + 2),
+			       .sp = arch_caller_sp(frame),
 			       .fp = frame[0],
 			       .exact = false,
 			       .fp_known = true },
 		.method =
 			config.unwinder == UNWINDER_FP ? UNWIND_FP : UNWIND_CFI,
 		.thread_pointer = thread_pointer,
+		.touched = (uintptr_t)frame,
 		.own = &thread->own,
 		.scratch = &buffer->scratch,
 		.frames = buffer->frames,
@@ -163,22 +166,23 @@ tracker_attach(const void *p, const struct live_block *block)
 }
 
 /*
- * True on an alternate signal stack with too little room left for us: a
- * handler on one of the smallest size may allocate without overflowing it.
- * Asks the kernel, but not on the thread's own stack: a sandbox may end the
- * program for sigaltstack(), while it must permit what span_own() asks with
- * (sys_readable()), which pthread_create() needs itself.
+ * True if there is too little room left on the stack for us. Of the thread's
+ * own stack the bounds are known, and nothing is asked. On any other the kernel
+ * tells if it is an alternate signal stack, which need not have a guard below
+ * it; if it is not, only a guard tells.
  */
 static NOINLINE bool
 is_cramped(struct thread *thread, const uintptr_t *frame)
 {
+	uintptr_t at = (uintptr_t)frame;
 	stack_t stack;
 
-	if (span_own(&thread->own, (uintptr_t)frame, arch_thread_pointer()))
-		return false;
-	return !sys_failed(sys_call2(SYS_sigaltstack, NULL, &stack)) &&
-	       (stack.ss_flags & SS_ONSTACK) != 0 &&
-	       (uintptr_t)frame - (uintptr_t)stack.ss_sp < SAMPLE_STACK_BYTES;
+	if (likely(span_own(&thread->own, at, arch_thread_pointer())))
+		return at - thread->own.low < SAMPLE_STACK_BYTES;
+	if (!sys_failed(sys_call2(SYS_sigaltstack, NULL, &stack)) &&
+	    (stack.ss_flags & SS_ONSTACK) != 0)
+		return at - (uintptr_t)stack.ss_sp < SAMPLE_STACK_BYTES;
+	return !span_has_room(at, SAMPLE_STACK_BYTES);
 }
 
 /* False if it cannot be kept, for a reason that was counted. */

@@ -67,7 +67,12 @@ struct unwind_request {
 	struct unwind_registers registers;
 	enum unwind_method method;
 	uintptr_t thread_pointer; /* of the thread walked; 0: unknown */
-	struct span *own;	  /* that thread's remembered span */
+	/*
+	 * An address below sp, if all from there to sp is known to be readable,
+	 * as that of a frame on the caller's own stack is; 0: it is not known.
+	 */
+	uintptr_t touched;
+	struct span *own; /* that thread's remembered span */
 	struct unwind_scratch *scratch;
 	/* UNWIND_FP_MEMORY_BYTES to find an unknown fp in; NULL: it stays so */
 	void *recovery;

@@ -24,11 +24,14 @@
 
 #include "instruction.h"
 #include "row.h"
+#include "sys.h"
 
 /* What is known of a place: nothing, that fp is not the frame's there, or
  * FIRST plus twice the distance, plus WEAK. */
 enum { NOTHING = 0, WEAK = 1, NO_FRAME = 2, FIRST = 4 };
 #define DISTANCE_MAX (INT64_C(1) << 28)
+
+#define PAGE_BYTES ((uintptr_t)4096)
 
 /* Three rounds do for what compilers write. */
 #define ROUNDS_MAX 16
@@ -72,7 +75,21 @@ learn(struct search *search, int32_t *known, int32_t now)
 	}
 }
 
-/* Takes in the code around an address. False if there is no room for it. */
+/* What runs need not be readable (protection keys), whatever its file says. */
+static bool
+is_readable(uintptr_t first, uintptr_t end)
+{
+	for (uintptr_t page = first & ~(PAGE_BYTES - 1); page < end;
+	     page += PAGE_BYTES)
+		if (!sys_readable(page))
+			return false;
+	return true;
+}
+
+/*
+ * Takes in the code around an address. False if there is no room for it, or it
+ * cannot be read.
+ */
 static bool
 add_part(struct search *search, uintptr_t address)
 {
@@ -88,7 +105,8 @@ add_part(struct search *search, uintptr_t address)
 			  &function) ||
 	    function.first < code->text_start ||
 	    function.end > code->text_end || function.end < function.first ||
-	    function.end - function.first > left)
+	    function.end - function.first > left ||
+	    !is_readable(function.first, function.end))
 		return false;
 	part->first = function.first;
 	part->end = function.end;

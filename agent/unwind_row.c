@@ -19,7 +19,10 @@ unwind_in_text(const struct module *module, uintptr_t address)
 	return at >= module->text_start && at < module->text_end;
 }
 
-/* glibc's and musl's __restore_rt: mov $15, %rax; syscall (rt_sigreturn). */
+/*
+ * glibc's and musl's __restore_rt: mov $15, %rax; syscall (rt_sigreturn). Asks
+ * for the code first: what runs need not be readable (protection keys).
+ */
 static bool
 is_sigreturn(const struct module *module, uintptr_t ip)
 {
@@ -28,6 +31,7 @@ is_sigreturn(const struct module *module, uintptr_t ip)
 
 	return module->text_end != 0 && unwind_in_text(module, ip) &&
 	       unwind_in_text(module, ip + sizeof(code) - 1) &&
+	       sys_readable(ip) && sys_readable(ip + sizeof(code) - 1) &&
 	       memcmp((const void *)ip, code, sizeof(code)) == 0;
 }
 
@@ -50,13 +54,13 @@ unwind_section(const struct module *module)
 
 NOINLINE uint64_t
 unwind_row_of_module(const struct module *module, uintptr_t ip, uintptr_t *pc,
-		     void *memory)
+		     bool maybe_sigreturn, void *memory)
 {
 	struct cfi_section section = unwind_section(module);
 	struct cfi_function function;
 	uint64_t row = cfi_row(&section, *pc, memory);
 
-	if (row == ROW_NONE && is_sigreturn(module, ip))
+	if (row == ROW_NONE && maybe_sigreturn && is_sigreturn(module, ip))
 		row = ROW_SIGNAL;
 	else if (row == ROW_NONE && ip != *pc &&
 		 cfi_function(&section, ip, memory, &function) &&
@@ -94,6 +98,6 @@ unwind_is_return_address(uintptr_t address, void *memory)
 		return true;
 	if (number == 0)
 		return false;
-	row = unwind_row_of_module(module, address, &pc, memory);
+	row = unwind_row_of_module(module, address, &pc, true, memory);
 	return row == ROW_SIGNAL || row == ROW_OUTERMOST;
 }

@@ -22,10 +22,13 @@ struct cfi_section unwind_section(const struct module *module);
 
 /*
  * The row of the code at *pc, which is ip or the byte before it. *pc becomes
- * the address to call the frame by. [any]
+ * the address to call the frame by. Code without call frame information is
+ * looked at, after asking for it, only if it may be what a signal's
+ * handler returns to. [any]
  */
 uint64_t unwind_row_of_module(const struct module *module, uintptr_t ip,
-			      uintptr_t *pc, void *memory);
+			      uintptr_t *pc, bool maybe_sigreturn,
+			      void *memory);
 
 /* The row of code that no module holds. [any] */
 uint64_t unwind_row_of_stray(uintptr_t pc);

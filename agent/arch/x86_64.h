@@ -43,6 +43,17 @@ arch_thread_pointer(void)
 }
 
 /*
+ * The stack pointer of a function's caller before the call, from the address of
+ * its frame record: here the record, which is the saved frame pointer and the
+ * return address, is the last that was pushed. [any]
+ */
+static inline uintptr_t
+arch_caller_sp(const uintptr_t *frame)
+{
+	return (uintptr_t)(frame + 2);
+}
+
+/*
  * Subtracts max(size, 1) from the countdown, in one instruction that a signal
  * cannot divide, and says whether that was more than was left (unsigned).
  * "cmp 1" borrows exactly for a size of 0, and "sbb" subtracts the borrow.

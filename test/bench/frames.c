@@ -8,8 +8,9 @@
  * does on a miss, at random instructions of libc's code (which has thousands
  * of functions): find the module, find and run its call frame information.
  *
- * LINK: unwind unwind_fp unwind_row instruction row_cache cfi cfi_program
- * LINK: cfi_expression modules loader loader_snapshot symbol elf_image executable span region
+ * LINK: unwind unwind_step unwind_fp unwind_row instruction row_cache cfi
+ * LINK: cfi_program cfi_expression modules loader loader_snapshot symbol
+ * LINK: elf_image executable span region
  * LINK: counters sys
  * LIBS: -Wl,-z,now
  */

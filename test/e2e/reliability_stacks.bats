@@ -129,15 +129,96 @@ damage() {
 	[ "$status" -eq 0 ]
 }
 
-@test "malloc in a handler on the smallest alternate stack" {
-	# No handler but the program's own has room there: no signals of ours.
-	oracle -i 0 "$PROG/small_stacks" handlers 0
-	[ "$status" -eq 0 ]
-	[ "$(cat "$BATS_TEST_TMPDIR/out")" = "small alternate stack ok: 200" ]
-	[ "$(counter "$(newest heap)" samples_dropped_small_stack)" = 200 ]
-	rm -f "$HEAPAGENT_DIR"/*
-	# With a little more the samples are there, too.
-	oracle -i 0 "$PROG/small_stacks" handlers 2048
+# On each kind of stack: with hardly enough room for malloc itself nothing is
+# sampled and nothing hurt, with a little more everything is.
+@test "hardly any room on threads' and coroutines' and alternate stacks" {
+	local kind left
+	for kind in threads coroutines handler; do
+		for left in 500 700 900 1100; do
+			oracle -i 0 "$PROG/small_stacks" $kind $left
+			[ "$status" -eq 0 ]
+			nothing_dropped
+			dropped=$(counter "$(newest heap)" \
+				samples_dropped_small_stack)
+			exit_stacks "$PROG/small_stacks"
+			taken=$(with ' take_all_sizes ' alloc_objects)
+			# Of 200 rounds, in each of the 20 threads, three.
+			rounds=$([ $kind = threads ] && echo 4000 || echo 200)
+			[ $((taken + dropped)) -ge $((3 * rounds)) ]
+			[ $left -gt 700 ] || [ "${taken:-0}" -eq 0 ]
+			rm -f "$HEAPAGENT_DIR"/*
+		done
+		oracle -i 0 "$PROG/small_stacks" $kind 1600
+		[ "$(counter "$(newest heap)" samples_dropped_small_stack)" = 0 ]
+		exit_stacks "$PROG/small_stacks"
+		[ "$(with ' take_all_sizes .* descend ' alloc_objects)" = \
+			$((3 * rounds)) ]
+		rm -f "$HEAPAGENT_DIR"/*
+	done
+}
+
+@test "malloc in a handler on a small alternate stack: the stack it came from" {
+	HEAPAGENT_DEPTH=512 oracle -i 0 "$PROG/small_stacks" handler 2048
+	grep -qx "small alternate stack ok: 1" "$BATS_TEST_TMPDIR/out"
 	exit_stacks "$PROG/small_stacks"
-	[ "$(with ' on_signal \| .* main \|' alloc_objects)" = 200 ]
+	[ "$(with ' on_signal \| .* main \|' alloc_objects)" = 600 ]
+}
+
+# questions COMMAND...: how often a command asks the kernel for what a walk may
+# read, by the system calls that do it.
+questions() {
+	timeout 60 strace -f -qq -o "$BATS_TEST_TMPDIR/calls" \
+		-e trace=rt_sigprocmask,sigaltstack -e signal=none "$@" \
+		>"$BATS_TEST_TMPDIR/out" || return
+	grep -c '(' "$BATS_TEST_TMPDIR/calls" || true
+}
+
+@test "a sample on a coroutine's stack makes two system calls at most" {
+	local kind where bare asked
+	for kind in heap slab mapped guarded; do
+		for where in thread main; do
+			bare=$(questions "$PROG/fibers" $kind $where 25)
+			grep -qx 2000 "$BATS_TEST_TMPDIR/out"
+			asked=$(questions env LD_PRELOAD="$AGENT" \
+				HEAPAGENT_RATE=1 HEAPAGENT_AT_EXIT=1 \
+				"$PROG/fibers" $kind $where 25)
+			grep -qx 2000 "$BATS_TEST_TMPDIR/out"
+			exit_stacks "$PROG/fibers"
+			[ "$(with ' take_in_fiber \| [^|]* body' \
+				alloc_objects)" = 2000 ]
+			all_complete
+			echo "$kind $where: $bare without the agent, $asked"
+			# 200: the agent's start and the dump at the end.
+			[ "$((asked - bare))" -le "$((2 * 2000 + 200))" ]
+			rm -f "$HEAPAGENT_DIR"/*
+		done
+	done
+}
+
+@test "code without unwind tables: any number in rbp, holes, hidden code" {
+	local what
+	for what in numbers hole hidden; do
+		oracle "$PROG/odd_registers" $what
+		[ "$status" -eq 0 ]
+		nothing_dropped
+		exit_stacks "$PROG/odd_registers"
+		[ "$(with '^[^|]*\| [^|]* take \|' alloc_objects)" -ge 2 ]
+		rm -f "$HEAPAGENT_DIR"/*
+	done
+}
+
+@test "frames that call themselves a signal's, and OCaml's way from stack to stack" {
+	oracle "$PROG/asm_frames" plain 1000
+	nothing_dropped
+	exit_stacks "$PROG/asm_frames"
+	[ "$(with ' leaf \| [^|]* via_s \| [^|]* main \| .* _start$' \
+		alloc_objects)" = 1000 ]
+	rm -f "$HEAPAGENT_DIR"/*
+	oracle "$PROG/asm_frames" switch 1000
+	all_complete
+	exit_stacks "$PROG/asm_frames"
+	local through=' leaf \| [^|]* call_c \| [^|]* inner_program \| '
+	through+='[^|]* start_on \| [^|]* call_back \| [^|]* call_c \| '
+	through+='[^|]* outer_program \| [^|]* start_on \| [^|]* main \| '
+	[ "$(with "$through.* _start\$" alloc_objects)" = 1000 ]
 }

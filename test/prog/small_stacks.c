@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * small_stacks.c - allocates where there is hardly any stack: in threads with
- * the smallest one there is, all of it used up but for LEFT bytes, or in
- * handlers on the smallest alternate stack and LEFT bytes. Below each stack is
- *a page that ends us when it is touched.
+ * the smallest one there is, or coroutines of 8 KiB, all of it used up but for
+ * LEFT bytes; or in a handler on an alternate stack, likewise. Below a thread's
+ * or coroutine's stack is a page that ends us when it is touched.
  *
- *	small_stacks threads|handlers LEFT
+ *	small_stacks threads|coroutines|handler LEFT
  */
 /* CFLAGS: -Wl,-z,now */
 #include <limits.h>
@@ -16,10 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define ROUNDS 200
 #define THREADS 20
+#define COROUTINE_BYTES ((size_t)8192)
 #define PAGE_BYTES ((size_t)4096)
 
 static size_t left_bytes;
@@ -93,28 +95,64 @@ use_small_threads(void)
 	puts("small threads ok");
 }
 
+static ucontext_t coroutine, resumer;
+static char *coroutine_low;
+
+static void
+body(void)
+{
+	descend(coroutine_low);
+	swapcontext(&coroutine, &resumer);
+}
+
+static void
+use_small_coroutine(void)
+{
+	coroutine_low = map_stack(COROUTINE_BYTES);
+	getcontext(&coroutine);
+	coroutine.uc_stack.ss_sp = coroutine_low;
+	coroutine.uc_stack.ss_size = COROUTINE_BYTES;
+	makecontext(&coroutine, body, 0);
+	swapcontext(&resumer, &coroutine);
+	puts("small coroutine ok");
+}
+
+/*
+ * The handler goes down as well: how much a signal's frame takes differs from
+ * one processor to another. Below this stack there is no guard but bytes that
+ * must stay as they are.
+ */
+#define HANDLER_BYTES ((size_t)16 << 10)
+#define PAINTED_BYTES ((size_t)4096)
+#define PAINT 0x5a
+
+static char *handler_low;
+
 static __attribute__((noinline)) void
 on_signal(int signal)
 {
-	void *volatile p = malloc(110);
-
 	(void)signal;
-	free(p);
+	descend(handler_low);
 	handled++;
 }
 
 static void
 use_small_alternate_stack(void)
 {
-	size_t size = (size_t)sysconf(_SC_MINSIGSTKSZ) + left_bytes;
 	struct sigaction action = { .sa_handler = on_signal,
 				    .sa_flags = SA_ONSTACK };
-	stack_t stack = { .ss_sp = map_stack(size), .ss_size = size };
+	char *painted = map_stack(PAINTED_BYTES + HANDLER_BYTES);
+	stack_t stack = { .ss_sp = painted + PAINTED_BYTES,
+			  .ss_size = HANDLER_BYTES };
 
+	memset(painted, PAINT, PAINTED_BYTES);
+	handler_low = stack.ss_sp;
 	sigaltstack(&stack, NULL);
 	sigaction(SIGUSR1, &action, NULL);
-	for (int i = 0; i < ROUNDS; i++)
-		raise(SIGUSR1);
+	raise(SIGUSR1);
+	for (size_t i = 0; i < PAINTED_BYTES; i++)
+		if (painted[i] != PAINT)
+			handled = -1;
 	printf("small alternate stack ok: %d\n", (int)handled);
 }
 
@@ -127,6 +165,8 @@ main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IONBF, 0);
 	if (strcmp(argv[1], "threads") == 0)
 		use_small_threads();
+	else if (strcmp(argv[1], "coroutines") == 0)
+		use_small_coroutine();
 	else
 		use_small_alternate_stack();
 }

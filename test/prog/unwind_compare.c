@@ -12,8 +12,9 @@
  * distance from sp was told from the code alone (unwind_fp.h), and how often
  * that was wrong.
  *
- * LINK: unwind unwind_fp unwind_row instruction row_cache cfi cfi_program
- * LINK: cfi_expression modules loader loader_snapshot symbol elf_image executable span region
+ * LINK: unwind unwind_step unwind_fp unwind_row instruction row_cache cfi
+ * LINK: cfi_program cfi_expression modules loader loader_snapshot symbol
+ * LINK: elf_image executable span region
  * LINK: counters sys
  * CFLAGS: -shared -fPIC -O2 -fvisibility=hidden -ftls-model=initial-exec
  * CFLAGS: -Wl,-z,now
@@ -181,7 +182,7 @@ check_distance(const ucontext_t *context)
 
 	if (number == 0)
 		return;
-	kind = row_kind(unwind_row_of_module(module, ip, &pc, &scratch));
+	kind = row_kind(unwind_row_of_module(module, ip, &pc, true, &scratch));
 	if (kind != ROW_FP && kind != ROW_FP_LOAD)
 		return;
 	framed++;

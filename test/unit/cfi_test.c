@@ -86,6 +86,9 @@ __asm__(".text\n"
 
 	"begin trampoline\n"
 	".cfi_signal_frame\n"
+	"as_called: nop\n"
+	/* DW_CFA_expression for the return address, as in __restore_rt. */
+	".cfi_escape 0x10, 16, 3, 0x77, 0xa8, 1\n"
 	"trampoline_body: nop\n"
 	"finish trampoline\n"
 
@@ -122,7 +125,7 @@ __asm__(".text\n"
 extern char plain[], plain_entry[], plain_pushed[], plain_body[], plain_early[],
 	plain_late[], realigned_body[], loaded_body[], plt_0[], plt_10[],
 	plt_11[], based_bx[], based_r10[], lost[], same[], moved[], outermost[],
-	trampoline_body[], personal_body[], far_body[], far_slot[],
+	as_called[], trampoline_body[], personal_body[], far_body[], far_slot[],
 	nested_body[], uncovered[];
 
 /* Finds the section of the object that holds the address. */
@@ -255,6 +258,7 @@ test_special_functions(void **state)
 	struct cfi_function function;
 
 	(void)state;
+	expect(row_at(as_called), ROW_SP, 8, ROW_AT_SAME, 0);
 	assert_int_equal(row_at(trampoline_body), ROW_SIGNAL);
 	expect(row_at(personal_body), ROW_SP, 48, ROW_AT_SAME, 0);
 	assert_int_equal(row_at(uncovered), ROW_NONE);

@@ -3,7 +3,7 @@
  * unwind_fp_test.c - the distance from sp to fp, of code that is written for
  * it, and instructions cut short.
  *
- * LINK: unwind_fp instruction cfi cfi_program cfi_expression
+ * LINK: unwind_fp instruction cfi cfi_program cfi_expression sys
  */
 #include "unwind_fp.h"
 
