@@ -234,6 +234,7 @@ construct(void)
 		}
 		unseen_look();
 		(void)trigger_init();
+		modules_meet_loaded();
 		outside_has_begun();
 	}
 	errno = saved;

@@ -18,6 +18,7 @@
 #include "modules.h"
 
 #include <errno.h>
+#include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -116,6 +117,28 @@ modules_init(void)
 	/* The executable is number 1: profiles put the main program first. */
 	(void)modules_find(getauxval(AT_PHDR));
 	return 0;
+}
+
+static int
+meet(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	(void)size;
+	(void)unused;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
+			continue;
+		(void)modules_find(info->dlpi_addr + ph->p_vaddr);
+		break;
+	}
+	return 0;
+}
+
+void
+modules_meet_loaded(void)
+{
+	(void)dl_iterate_phdr(meet, NULL);
 }
 
 static bool

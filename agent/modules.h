@@ -46,6 +46,13 @@ struct module {
 int modules_init(void);
 
 /*
+ * Makes the records of all files that are loaded now, for which the kernel is
+ * asked what can be read of them: a sample later on, in a sandbox that kills
+ * for that, need not. Calls the loader. [init]
+ */
+void modules_meet_loaded(void);
+
+/*
  * The number of the module that holds the address (1 to MODULES_MAX - 1), 0
  * if no module does or the table is full (counted). Lock-free. Reads of the
  * loader's structures are done so that a module closed meanwhile does no
