@@ -16,6 +16,7 @@
 #include "region.h"
 #include "sys.h"
 #include "thread_profile_text.h"
+#include "unseen.h"
 
 /* proc_pid_status(5): some 60 lines; the lists of CPUs come last. */
 #define STATUS_MAX 4096
@@ -98,6 +99,8 @@ put_comments(struct text *out, const struct dump_text *dump)
 	for (unsigned i = 0; i < COUNTER_COUNT; i++)
 		put_number(out, counter_name((enum counter)i),
 			   moment->counters[i]);
+	if (*unseen_text() != '\0')
+		put_string(out, "not seen", unseen_text());
 	if (moment->threads[0] != '\0')
 		put_string(out, "threads", moment->threads);
 	if (moment->refusal[0] != '\0')

@@ -18,6 +18,7 @@
 #include "heading.h"
 #include "json.h"
 #include "memory.h"
+#include "missing.h"
 #include "output.h"
 #include "profile_file.h"
 #include "units.h"
@@ -175,6 +176,13 @@ write_head(FILE *out, const struct flame *flame, int type)
 			? memory_format("%s → %s", flame->before->profile->path,
 					profile->path)
 			: memory_string(profile->path);
+	char *missing = missing_text(profile);
+	for (char *c = missing; *c; c++)
+		*c = *c == '\n' ? ' ' : *c;
+	char *with_missing = memory_format("%s %s", subtitle, missing);
+	free(missing);
+	free(subtitle);
+	subtitle = with_missing;
 	utf8_make_printable(subtitle);
 	fputs("{\"title\":", out);
 	json_string(out, *program ? program : "heap profile");

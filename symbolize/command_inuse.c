@@ -6,10 +6,12 @@
  * hold nothing any more. Without them the file is a fraction of the size.
  */
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "command.h"
 #include "memory.h"
+#include "missing.h"
 #include "options.h"
 #include "output.h"
 #include "profile_edit.h"
@@ -18,14 +20,21 @@ static int
 write_reduced(struct profile *profile, const char *out)
 {
 	size_t before = profile->pb->n_sample;
-	if (!profile_edit_keep_types(profile, "inuse_"))
+	/* Of the allocations, which the result has not. */
+	char *missing = missing_text(profile);
+	if (!profile_edit_keep_types(profile, "inuse_")) {
+		free(missing);
 		return command_fail("%s: no heap profile (it has no sample "
 				    "type inuse_...)",
 				    profile->path);
+	}
 	profile_edit_drop_empty(profile);
 	char *what = memory_format("%zu of %zu samples", profile->pb->n_sample,
 				   before);
 	int status = output_profile(profile, out, ".inuse.pb.gz", what);
+	if (!status)
+		fputs(missing, stderr);
+	free(missing);
 	free(what);
 	return status;
 }

@@ -15,6 +15,7 @@
 #include "estimate.h"
 #include "find_agent.h"
 #include "json.h"
+#include "missing.h"
 #include "options.h"
 #include "region_view.h"
 #include "signals.h"
@@ -222,6 +223,31 @@ print_counters(const struct status *status)
 		puts("dropped    nothing");
 }
 
+/* What the figures above lack. */
+static void
+print_missing(const struct status *status)
+{
+	const struct region_header *header = &status->view.header;
+	double values[COUNTER_COUNT];
+	struct missing_line line;
+	char unseen[256];
+
+	for (unsigned i = 0; i < COUNTER_COUNT; i++)
+		values[i] = (double)header->counters[i];
+	line = missing_line(values, (double)status->allocated.samples,
+			    status->allocated.bytes);
+	if (*line.text)
+		printf("missing    %s\n", line.text);
+	if (!region_view_table(&status->view, "unseen", unseen,
+			       sizeof(unseen)) &&
+	    *unseen && memchr(unseen, '\0', sizeof(unseen)))
+		printf("not seen   %s\n", unseen);
+	if (!status->allocated.samples && header->rate_bytes > 1 && !*line.text)
+		puts("nothing was sampled: fewer bytes were allocated than "
+		     "there "
+		     "are between samples; try --rate 4K");
+}
+
 static void
 print_text(const struct status *status)
 {
@@ -236,6 +262,7 @@ print_text(const struct status *status)
 	print_settings(status);
 	print_side("in use", &status->inuse, estimated);
 	print_side("allocated", &status->allocated, estimated);
+	print_missing(status);
 	printf("stacks     %" PRIu64 " pairs of stack and size class\n",
 	       status->buckets);
 	printf("memory     %s",

@@ -24,6 +24,7 @@
 #include "function_offset.h"
 #include "legacy_place.h"
 #include "memory.h"
+#include "missing.h"
 #include "thread_text.h"
 #include "view.h"
 
@@ -236,17 +237,53 @@ print_mappings(const struct text *text)
 				      0, legacy_pseudo_names[i]);
 }
 
+static bool
+ends_with(const char *text, size_t length, const char *end)
+{
+	size_t end_length = strlen(end);
+	return length >= end_length &&
+	       !memcmp(text + length - end_length, end, end_length);
+}
+
+/* Words of counters, without those that are 0. */
+static void
+print_counters(const char *comment)
+{
+	while (*comment) {
+		size_t length = strcspn(comment, " ");
+		if (!ends_with(comment, length, "=0"))
+			printf(" %.*s", (int)length, comment);
+		comment += length + strspn(comment + length, " ");
+	}
+}
+
+static void
+print_comment(const char *comment)
+{
+	/* A counter of the text format. */
+	if (ends_with(comment, strlen(comment), " = 0"))
+		return;
+	putchar('#');
+	if (strstr(comment, " samples_dropped_")) {
+		print_counters(comment + (*comment == '#'));
+	} else {
+		comment += 2 * !strncmp(comment, "# ", 2);
+		for (putchar(' '); *comment; comment++)
+			putchar(*comment == '\n' ? ' ' : *comment);
+	}
+	putchar('\n');
+}
+
 static void
 print_comments(const struct text *text)
 {
 	const struct pb_profile *pb = text->profile->pb;
-	for (size_t i = 0; i < pb->n_comment; i++) {
-		const char *comment = text_of(text, pb->comment[i]);
-		fputs("# ", stdout);
-		for (; *comment; comment++)
-			putchar(*comment == '\n' ? ' ' : *comment);
-		putchar('\n');
-	}
+	char *missing = missing_text(text->profile);
+	for (size_t i = 0; i < pb->n_comment; i++)
+		print_comment(text_of(text, pb->comment[i]));
+	for (char *line = missing; *line; line += strcspn(line, "\n") + 1)
+		printf("# %.*s\n", (int)strcspn(line, "\n"), line);
+	free(missing);
 	if (pb->time_nanos)
 		printf("# time_nanos = %" PRId64 "\n", pb->time_nanos);
 	if (pb->duration_nanos)

@@ -6,11 +6,13 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "estimate.h"
 #include "json.h"
+#include "missing.h"
 #include "units.h"
 
 void
@@ -52,6 +54,9 @@ heading_print(const struct samples *samples, int type)
 		printf("Duration: %s\n",
 		       units_value((double)pb->duration_nanos, "nanoseconds")
 			       .text);
+	char *missing = missing_text(profile);
+	fputs(missing, stdout);
+	free(missing);
 }
 
 void
@@ -73,4 +78,6 @@ heading_json(const struct samples *samples, int type)
 	json_number(stdout, samples->totals[type]);
 	fputs(",\"total_standard_error\":", stdout);
 	json_number(stdout, sqrt(samples->total_variances[type]));
+	fputs(",\"dropped_bytes\":", stdout);
+	json_number(stdout, missing_counter(profile, "dropped_bytes"));
 }

@@ -7,7 +7,8 @@
 
 #include "samples.h"
 
-/* "File: …", "Type: …", "Time: …", as go tool pprof has them. */
+/* "File: …", "Type: …", "Time: …", as go tool pprof has them; and what is
+ * missing in the profile (missing.h). */
 void heading_print(const struct samples *samples, int type);
 
 /*

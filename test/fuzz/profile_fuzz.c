@@ -7,7 +7,7 @@
 /* SYMBOLIZE: command command_top command_tree command_diff command_flame */
 /* SYMBOLIZE: command_text command_inuse command_delta command_symbolize */
 /* SYMBOLIZE: delta demangle estimate flame_page flame_tree graph json */
-/* SYMBOLIZE: graph_view heading legacy_place legacy_text memory options output
+/* SYMBOLIZE: graph_view heading missing legacy_place legacy_text memory options output
  */
 /* SYMBOLIZE: perf_map profile profile_check profile_edit reason */
 /* SYMBOLIZE: samples short_name symbolizer table units utf8 view proto */
