@@ -23,7 +23,7 @@ char *missing_text(const struct profile *profile);
  * nothing was. samples are those that were taken; counters by enum counter.
  */
 struct missing_line {
-	char text[160];
+	char text[256];
 };
 struct missing_line missing_line(const double *counters, double samples,
 				 double alloc_bytes);
