@@ -62,18 +62,26 @@ raises_privileges(int fd, const struct stat *status)
 	       fgetxattr(fd, "security.capability", NULL, 0) > 0;
 }
 
-/* True if a program header of the given type is there. */
-static bool
-has_segment(int fd, const Elf64_Ehdr *header, uint32_t type)
+/* The loader that a program names, "" if it has none. */
+static void
+read_interpreter(int fd, const Elf64_Ehdr *header, char path[PATH_MAX])
 {
 	Elf64_Phdr segment;
 
-	for (unsigned i = 0; i < header->e_phnum; i++)
-		if (read_at(fd, &segment, sizeof(segment),
-			    header->e_phoff + (uint64_t)i * sizeof(segment)) &&
-		    segment.p_type == type)
-			return true;
-	return false;
+	path[0] = '\0';
+	for (unsigned i = 0; i < header->e_phnum; i++) {
+		if (!read_at(fd, &segment, sizeof(segment),
+			     header->e_phoff + (uint64_t)i * sizeof(segment)) ||
+		    segment.p_type != PT_INTERP)
+			continue;
+		/* With its end, by the ELF specification. */
+		if (segment.p_filesz > 1 && segment.p_filesz <= PATH_MAX &&
+		    read_at(fd, path, segment.p_filesz, segment.p_offset))
+			path[segment.p_filesz - 1] = '\0';
+		else
+			strcpy(path, "?"); /* the kernel will say */
+		return;
+	}
 }
 
 static bool
@@ -100,6 +108,7 @@ has_section(int fd, const Elf64_Ehdr *header, const char *wanted)
 static enum program_kind
 examine_elf(struct program *program, const char *path, int fd)
 {
+	char interpreter[PATH_MAX];
 	Elf64_Ehdr header;
 
 	if (!read_at(fd, &header, sizeof(header), 0))
@@ -118,10 +127,16 @@ examine_elf(struct program *program, const char *path, int fd)
 			       "%s is a Go program: its heap is not malloc's, "
 			       "and its runtime takes every signal",
 			       path);
-	if (!has_segment(fd, &header, PT_INTERP))
+	read_interpreter(fd, &header, interpreter);
+	if (interpreter[0] == '\0')
 		return because(program, PROGRAM_UNFIT,
 			       "%s is statically linked, nothing can be "
 			       "preloaded into it",
+			       path);
+	if (strstr(interpreter, "/ld-musl-"))
+		return because(program, PROGRAM_UNFIT,
+			       "%s is linked with musl, the agent works with "
+			       "glibc alone",
 			       path);
 	return PROGRAM_FITS;
 }

@@ -178,6 +178,13 @@ compile() {
 	done
 }
 
+# A program of musl's names its loader, which need not be here to be read.
+@test "run: a program of musl's" {
+	compile "$dir/musl" -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1
+	run --separate-stderr "$heapagent" run "$dir/musl"
+	assert_error 2 "$dir/musl" musl glibc
+}
+
 @test "run: a 32-bit program, and one for another machine" {
 	compile "$dir/other"
 	# e_machine is the 2 bytes at 18: 183 is AArch64.
@@ -492,6 +499,22 @@ old_signal() {
 	run --separate-stderr "$heapagent" dump "$victim"
 	echo "$output$stderr"
 	[ "$status" -eq 0 ]
+}
+
+@test "the README's first lines do what it says when they are pasted" {
+	cp "$prog/patient" "$dir/app"
+	cd "$dir"
+	{
+		sed -n '/^```$/,/^```$/p' "$root/README.md" |
+			awk '/^```$/ { if (n++) exit; next } { print }'
+		echo 'kill -KILL $!'
+	} >lines
+	grep -q 'heapagent dump' lines
+	PATH=$root/build:$PATH bash -e lines >out 2>&1 3>&-
+	cat out
+	[ "$(grep -c '\.0001\.' out)" -ge 3 ]
+	grep -q '^Type: inuse_space' out
+	[ -s app.*.heap.html ]
 }
 
 @test "dump: the agent says at once why it cannot write" {
