@@ -18,6 +18,7 @@
 #include "command.h"
 #include "config.h"
 #include "options.h"
+#include "own_malloc.h"
 #include "program.h"
 
 /* What shells answer for these (POSIX.1-2017, XCU 2.8.2). */
@@ -227,6 +228,10 @@ run(int argc, char **argv)
 	if (status != COMMAND_OK)
 		return status;
 	choose_signal();
+	if (own_malloc(program.path))
+		(void)command_fail("run: %s has a malloc of its own: what that "
+				   "serves is not in the heap profile",
+				   program.path);
 	if (preload(library) != 0)
 		return command_fail("run: %m");
 	execvp(argv[0], argv);

@@ -185,6 +185,24 @@ compile() {
 	assert_error 2 "$dir/musl" musl glibc
 }
 
+@test "run: a program with a malloc of its own is started, and named" {
+	cat >"$dir/own.c" <<-END
+		#include <stddef.h>
+		static char heap[1 << 20];
+		static size_t used;
+		void *malloc(size_t n)
+		{
+			used += (n + 15) & ~(size_t)15;
+			return used < sizeof(heap) ? heap + used - n : NULL;
+		}
+		void free(void *p) { (void)p; }
+		int main(void) { return malloc(7) ? 7 : 1; }
+	END
+	gcc -o "$dir/own" "$dir/own.c"
+	run --separate-stderr "$heapagent" run "$dir/own"
+	assert_error 7 "$dir/own" "malloc of its own"
+}
+
 @test "run: a 32-bit program, and one for another machine" {
 	compile "$dir/other"
 	# e_machine is the 2 bytes at 18: 183 is AArch64.
