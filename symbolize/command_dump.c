@@ -426,8 +426,7 @@ dump(int argc, char **argv)
 static const struct option_row own_options[] = {
 	{ OPT_TIMEOUT, "timeout", "SECONDS",
 	  "how long to wait for the files (30)" },
-	{ OPT_FORCE, "force", NULL,
-	  "send the signal to whoever catches it" },
+	{ OPT_FORCE, "force", NULL, "send the signal to whoever catches it" },
 	{ .name = NULL },
 };
 

@@ -71,14 +71,14 @@ difference() {
 	HEAPAGENT_RATE=1 preloaded "$PROG/mixed_sizes"
 	before=$(echo "$HEAPAGENT_DIR"/*.0001.heap.pb.gz)
 	after=$(echo "$HEAPAGENT_DIR"/*.0002.heap.pb.gz)
-	pprof_rows "$before" >before
-	pprof_rows "$after" >after
-	pprof_rows -base "$before" "$after" >delta
-	cat delta
-	[ "$(awk '$1 < 0 || $2 < 0' delta | wc -l)" = 0 ]
+	pprof_rows "$before" >rows.before
+	pprof_rows "$after" >rows.after
+	pprof_rows -base "$before" "$after" >rows.delta
+	cat rows.delta
+	[ "$(awk '$1 < 0 || $2 < 0' rows.delta | wc -l)" = 0 ]
 	# 1000 blocks by one call, half of them freed again; nothing else.
-	[ "$(cut -d' ' -f1,3 delta)" = "1000 500" ]
-	[ "$(cat delta)" = "$(difference before after)" ]
+	[ "$(cut -d' ' -f1,3 rows.delta)" = "1000 500" ]
+	[ "$(cat rows.delta)" = "$(difference rows.before rows.after)" ]
 	# The size of the first block.
 	HOME=$BATS_TEST_TMPDIR go tool pprof -tags "$after" 2>/dev/null >tags
 	cat tags
@@ -91,24 +91,24 @@ difference() {
 	before=$(echo "$HEAPAGENT_DIR"/*.0001.heap.txt)
 	after=$(echo "$HEAPAGENT_DIR"/*.0002.heap.txt)
 	# Without labels of its own pprof makes one of the mean: the sums hold.
-	pprof_rows "$before" >before
-	pprof_rows "$after" >after
-	pprof_rows -base "$before" "$after" >delta
-	[ "$(difference /dev/null delta)" = "$(difference before after)" ]
+	pprof_rows "$before" >rows.before
+	pprof_rows "$after" >rows.after
+	pprof_rows -base "$before" "$after" >rows.delta
+	[ "$(difference /dev/null rows.delta)" = "$(difference rows.before rows.after)" ]
 	for file in "$before" "$after"; do
 		"$ROOT/build/heapagent" symbolize "$file" \
 			-o "$(basename "$file" .txt).pb.gz"
 	done
 	pprof_rows -base mixed_sizes.*.0001.heap.pb.gz \
-		mixed_sizes.*.0002.heap.pb.gz >delta
-	cat delta
-	[ "$(cut -d' ' -f1,3 delta)" = "1000 500" ]
+		mixed_sizes.*.0002.heap.pb.gz >rows.delta
+	cat rows.delta
+	[ "$(cut -d' ' -f1,3 rows.delta)" = "1000 500" ]
 	"$ROOT/build/heapagent" delta mixed_sizes.*.heap.pb.gz -o own.pb.gz
 	[ "$(sum own.pb.gz alloc_objects)" = 1000 ]
 	# google-pprof has no labels; it reads past ours.
 	google-pprof --text --show_bytes --alloc_space "$PROG/mixed_sizes" \
 		"$after" 2>/dev/null | grep "^Total: $(
-		difference /dev/null after | cut -d' ' -f2) B"
+		difference /dev/null rows.after | cut -d' ' -f2) B"
 }
 
 @test "strict readers take each file: UTF-8, no duration, comments" {

@@ -7,12 +7,12 @@
 /* SYMBOLIZE: command command_top command_tree command_diff command_flame */
 /* SYMBOLIZE: command_text command_inuse command_delta command_symbolize */
 /* SYMBOLIZE: delta demangle estimate flame_page flame_tree graph json */
-/* SYMBOLIZE: graph_view heading missing legacy_place legacy_text memory options output
+/* SYMBOLIZE: graph_view heading legacy_place legacy_text memory options output
  */
 /* SYMBOLIZE: perf_map profile profile_check profile_edit reason */
 /* SYMBOLIZE: samples short_name symbolizer table units utf8 view proto */
 /* SYMBOLIZE: dropped function_offset legacy_thread thread_text */
-/* SYMBOLIZE: pattern similar target terminal */
+/* SYMBOLIZE: pattern similar target terminal missing */
 #include "command.h"
 
 #include <getopt.h>

@@ -5,7 +5,9 @@
  *	take, ignore, block	the signal SIGUSR2
  *	default			reset SIGUSR2 to its default, to end it
  *	end			exit when SIGUSR2 comes
- *	end_signal, end_sigset, end_sysv	the same by signal() and its like
+ *	end_signal		the same by signal(),
+ *	end_sigset		by sigset(),
+ *	end_sysv		by System V's signal()
  *	restore			take SIGUSR2, and put back what was there
  *	vfork			reset it in a child of vfork(), as libuv does
  *	overwrite		its environment, as setproctitle() does

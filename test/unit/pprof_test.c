@@ -193,8 +193,7 @@ test_head(void **state)
 	expect_value_type(f, field.bytes, "space", "bytes");
 	assert_int_equal(number_of(f->all, 12), 524288);
 	assert_int_equal(number_of(f->all, 9), 1700000000123456789);
-	/* No duration: stores would take the profile for a delta. */
-	assert_false(nth(f->all, 10, 0, &field));
+	assert_false(nth(f->all, 10, 0, &field)); /* no duration */
 	for (unsigned i = 0; i < 3; i++) {
 		assert_true(nth(f->all, 13, i, &field));
 		assert_string_equal(f->strings[field.value],
