@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 
 #include "restart_table.h"
 
@@ -19,12 +20,17 @@ enum harm {
 	HARM_DEAF,  /* it takes no such signal */
 };
 
+/* Under a seccomp filter the agent leaves to the kernel what it interrupts;
+ * that restarts a futex, if it has no time-out. */
 static enum harm
-harm_of(long nr, const uint64_t *arguments)
+harm_of(long nr, const uint64_t *arguments, bool is_filtered)
 {
 	if (restart_is_remembered(nr, arguments))
-		return HARM_NONE;
+		return is_filtered ? HARM_EARLY : HARM_NONE;
 	switch (restart_how(nr, arguments)) {
+	case RESTART_AS_IS:
+	case RESTART_LESS:
+		return is_filtered && nr != SYS_futex ? HARM_EARLY : HARM_NONE;
 	case RESTART_NEVER:
 		return HARM_EARLY;
 	case RESTART_ANEW:
@@ -48,18 +54,21 @@ open_file(pid_t pid, const char *tid, const char *name)
 /* False of one that blocks the signal or has ended: the first thread of a
  * process stays as a zombie until all have. */
 static bool
-takes(pid_t pid, const char *tid, int signal)
+takes(pid_t pid, const char *tid, int signal, bool *is_filtered)
 {
 	FILE *file = open_file(pid, tid, "status");
 	uint64_t blocked = UINT64_MAX;
 	char line[512], state = 'X';
+	int seccomp = 0;
 
 	while (file && fgets(line, sizeof(line), file))
 		if (sscanf(line, "State: %c", &state) != 1 &&
-		    sscanf(line, "SigBlk: %" SCNx64, &blocked) == 1)
+		    sscanf(line, "SigBlk: %" SCNx64, &blocked) != 1 &&
+		    sscanf(line, "Seccomp: %d", &seccomp) == 1)
 			break;
 	if (file)
 		fclose(file);
+	*is_filtered = seccomp != 0;
 	return state != 'Z' && state != 'X' && !(blocked >> (signal - 1) & 1);
 }
 
@@ -69,8 +78,9 @@ harm_to(pid_t pid, const char *tid, int signal)
 	uint64_t arguments[6] = { 0 };
 	FILE *file;
 	long nr = -1; /* it runs, or that may not be read */
+	bool is_filtered;
 
-	if (!takes(pid, tid, signal))
+	if (!takes(pid, tid, signal, &is_filtered))
 		return HARM_DEAF;
 	file = open_file(pid, tid, "syscall");
 	if (file && fscanf(file, "%ld", &nr) != 1)
@@ -80,7 +90,7 @@ harm_to(pid_t pid, const char *tid, int signal)
 			break;
 	if (file)
 		fclose(file);
-	return harm_of(nr, arguments);
+	return harm_of(nr, arguments, is_filtered);
 }
 
 pid_t

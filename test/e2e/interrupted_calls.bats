@@ -108,3 +108,18 @@ numbers_by_objdump() {
 	[ "$(grep -c 'interrupted calls do not go on' \
 		"$BATS_TEST_TMPDIR/text")" -eq 1 ]
 }
+
+# Its main thread is in poll(), which would return EINTR under a filter.
+@test "dump asks a thread that a signal does not hurt, also under a filter" {
+	HEAPAGENT_DIR=$DUMPS "$PROG/refuse" ptrace env LD_PRELOAD="$AGENT" \
+		"$PROG/two_waits" >"$BATS_TEST_TMPDIR/out" 3>&- &
+	pid=$!
+	until grep -q ready "$BATS_TEST_TMPDIR/out" &&
+		grep -q '^7 ' "/proc/$pid/syscall"; do
+		sleep 0.05
+	done
+	"$HEAPAGENT" dump "$pid"
+	wait "$pid"
+	cat "$BATS_TEST_TMPDIR/out"
+	grep -qx 'poll 0' "$BATS_TEST_TMPDIR/out"
+}
