@@ -52,7 +52,7 @@ as_any_signal() {
 		"$PROG/tsan_waits"
 	echo "$output"
 	[ "$status" -eq 0 ]
-	[ "$output" = done ]
+	[ "$output" = "done" ]
 	[ "$(find "$DUMPS" -name '*.heap.pb.gz' | wc -l)" -ge 10 ]
 }
 

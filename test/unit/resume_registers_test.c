@@ -7,6 +7,7 @@
 /* LINK: resume config log sys */
 /* LIBS: -pthread */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -26,11 +27,13 @@
 
 static _Alignas(64) unsigned char vectors_in[AREA_BYTES] USED;
 static _Alignas(64) unsigned char vectors_out[AREA_BYTES] USED;
-static uint64_t components USED, sp_of_poll USED, ms_of_poll USED;
+static uint64_t components USED, sp_of_poll USED;
+static struct pollfd polled USED;
+static int ends[2]; /* of a pipe that it is for */
 static uint64_t general_out[15] USED, sp_before USED;
 static const uint64_t general_expected[14] = {
 	0x1111, 0x2222, 0x3333, 0x4444, 0x5555, 0x6666, 0x7777,
-	0x8888, 0x9999, 0,	0,	0,	77,	78,
+	0x8888, 0x9999, 0,	1,	0,	77,	78,
 };
 
 /*
@@ -62,9 +65,9 @@ __asm__(".pushsection .text\n"
 	"mov $0x7777, %r13d\n\t"
 	"mov $0x8888, %r14d\n\t"
 	"mov $0x9999, %r15d\n\t"
-	"mov $0, %edi\n\t"
-	"mov $0, %esi\n\t"
-	"mov ms_of_poll(%rip), %rdx\n\t"
+	"lea polled(%rip), %rdi\n\t"
+	"mov $1, %esi\n\t"
+	"mov $-1, %rdx\n\t"
 	/* Overflow and sign, neither carry nor zero. */
 	"mov $127, %al\n\t"
 	"add $1, %al\n\t"
@@ -83,9 +86,11 @@ __asm__(".pushsection .text\n"
 	"mov %r13, general_out+6*8(%rip)\n\t"
 	"mov %r14, general_out+7*8(%rip)\n\t"
 	"mov %r15, general_out+8*8(%rip)\n\t"
+	"lea polled(%rip), %rax\n\t"
+	"sub %rax, %rdi\n\t"
 	"mov %rdi, general_out+9*8(%rip)\n\t"
 	"mov %rsi, general_out+10*8(%rip)\n\t"
-	"sub ms_of_poll(%rip), %rdx\n\t"
+	"add $1, %rdx\n\t"
 	"sub sp_of_poll(%rip), %rsp\n\t"
 	"or %rsp, %rdx\n\t"
 	"mov %rdx, general_out+11*8(%rip)\n\t"
@@ -189,20 +194,45 @@ assert_vectors_kept(void)
 }
 
 static void
+write_to_pipe(void)
+{
+	(void)!write(ends[1], "x", 1);
+}
+
+/* The protection keys of this thread; 0 if there are none. */
+static uint32_t
+exchange_keys(uint32_t keys)
+{
+	uint32_t before = 0, high;
+
+	if ((components & PKRU) == 0)
+		return 0;
+	__asm__ volatile("rdpkru" : "=a"(before), "=d"(high) : "c"(0));
+	__asm__ volatile("wrpkru" : : "a"(keys), "c"(0), "d"(0) : "memory");
+	return before;
+}
+
+static void
 poll_at(unsigned char *sp, long expected)
 {
-	struct plan plan = { .count = 3 };
+	struct plan plan = { .count = 3, .then = write_to_pipe };
+	uint32_t keys = exchange_keys(0);
 	long result;
 
+	(void)exchange_keys(keys);
+	assert_int_equal(pipe(ends), 0);
+	polled = (struct pollfd){ .fd = ends[0], .events = POLLIN };
 	sp_of_poll = (uintptr_t)sp;
-	ms_of_poll = 60;
 	begin(&plan);
 	memset(vectors_out, POISON, sizeof(vectors_out));
 	memset(vectors_out + 512, 0, 64);
 	result = poll_with_all();
 	__asm__ volatile("fninit");
 	__builtin_ia32_ldmxcsr(0x1f80);
+	(void)exchange_keys(keys);
 	end(&plan);
+	close(ends[0]);
+	close(ends[1]);
 	assert_true(handled > 0);
 	assert_int_equal(result, expected);
 	assert_memory_equal(general_out, general_expected,
@@ -221,7 +251,7 @@ all_registers_are_kept(void **state)
 	(void)state;
 	fill_vectors();
 	for (unsigned i = 0; i < 64; i += 8)
-		poll_at(stack + STACK_BYTES - 256 + i, 0);
+		poll_at(stack + STACK_BYTES - 256 + i, 1);
 }
 
 /* What the keys of the program forbid our handler could not read. */
@@ -259,7 +289,7 @@ nothing_is_written_below_a_stack(void **state)
 	memset(below, POISON, sizeof(below));
 	memset(&clean, POISON, sizeof(clean));
 	assert_int_equal(sigaltstack(&stack, NULL), 0);
-	poll_at(below + sizeof(below) - 8, 0);
+	poll_at(below + sizeof(below) - 8, 1);
 	assert_int_equal(sigaltstack(&none, NULL), 0);
 	/* But the red zone, which is the test's. */
 	assert_memory_equal(below, &clean, sizeof(below) - 8 - 128);
