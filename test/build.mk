@@ -84,5 +84,4 @@ include test/bench/build.mk
 include test/fuzz/build.mk
 include test/load/build.mk
 include test/machines/build.mk
-include test/yama/build.mk
 include test/sweep/build.mk

@@ -49,7 +49,7 @@ make_start() {
 	for module in virtio virtio_ring virtio_pci_legacy_dev \
 		virtio_pci_modern_dev virtio_pci virtio_blk; do
 		# Some of them are in the kernel itself.
-		file=$(find "$MACHINES_DIR/kernels/$1" -name "$module.ko*")
+		file=$(find "$MACHINES_DIR/kernels/$1/" -name "$module.ko*")
 		case $file in
 		*.xz) xz -dc "$file" >"$start/$module.ko" ;;
 		?*) cp "$file" "$start/$module.ko" ;;
