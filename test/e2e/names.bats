@@ -212,12 +212,15 @@ same_names() {
 	dump=$(newest heap)
 	compared --second llvm-addr2line-14 --dump "$dump" "$ROOT/build"
 	# What pprof itself finds in the program. The one in Go's distribution
-	# reads no inlined functions; built from its source, it asks addr2line.
-	# Of the libraries' aliases it shows others.
+	# reads no inlined functions; built from its source, it asks
+	# llvm-symbolizer, if there is one of this name, else addr2line, which
+	# gives libraries' aliases: it is to be the same everywhere.
+	mkdir bin
+	ln -s "$(command -v llvm-symbolizer-14)" bin/llvm-symbolizer
 	GO111MODULE=off GOPATH=/usr/share/gocode GOFLAGS='' \
 		GOCACHE=$ROOT/build/go-cache nice go build -o pprof \
 		github.com/google/pprof
-	same_top "$dump" "$dump" \
+	PATH=$PWD/bin:$PATH same_top "$dump" "$dump" \
 		' (main|depot::|std::|__invoke|operator\(\)|make_|_start$)' ./pprof
 	[ "$(wc -l <our.top)" -eq 20 ]
 }

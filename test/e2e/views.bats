@@ -273,6 +273,7 @@ dom() {
 }
 
 # does PAGE SCRIPT [OPTION]...: what the script, which may wait, returns.
+# shellcheck disable=SC2016 # $ is the page's
 does() {
 	{
 		cat "$1"
@@ -287,6 +288,7 @@ does() {
 	dom does.html "${@:3}" | sed -n 's/.*data-result="\([^"]*\)".*/\1/p'
 }
 
+# shellcheck disable=SC2016 # $ is the page's
 @test "flame in Chromium: panel, keyboard, Back, links, dark, nothing to show" {
 	command -v chromium >/dev/null || skip "chromium is not installed"
 	heap 1 500 50 | sed "s/function beta/function long$(printf '::er%.0s' {1..400})/" |
