@@ -72,7 +72,7 @@ file_commands() {
 		refuses 2 "too few,heapagent $name [OPTION]" "$name"
 		case $name in
 		run | peek | d*) ;;
-		*) refuses 2 "$name: ,''" $name '' ;;
+		*) refuses 2 "$name: ,''" "$name" '' ;;
 		esac
 		case $name in
 		run | symbolize) ;; # take as many as there are
