@@ -72,6 +72,21 @@ same_stack(const struct stack *stack, uint64_t hash, const uint64_t *frames,
 	       memcmp(stack->frames, frames, count * sizeof(*frames)) == 0;
 }
 
+/*
+ * The lines of a stack, and of its first bucket, which is often behind it: of
+ * many stacks each is far away, and so they come together, not in turn.
+ */
+static void
+fetch(const struct stack *stack, unsigned count)
+{
+	const char *at = (const char *)stack;
+	const char *end =
+		(const char *)&stack->frames[count] + sizeof(struct bucket);
+
+	for (at += CACHE_LINE; at < end; at += CACHE_LINE)
+		__builtin_prefetch(at);
+}
+
 /* The stack of the chain from `from` up to, not including, `until`. */
 static struct stack *
 find_stack(region_offset from, region_offset until, uint64_t hash,
@@ -80,6 +95,7 @@ find_stack(region_offset from, region_offset until, uint64_t hash,
 	for (region_offset at = from; at != until;) {
 		struct stack *stack = region_at(at);
 
+		fetch(stack, count);
 		if (same_stack(stack, hash, frames, count))
 			return stack;
 		at = stack->next;

@@ -71,6 +71,7 @@ walk_ordinary(struct walk *walk)
 			? ~UINT64_C(0)
 			: ROW_SPECIAL;
 	const uint64_t salt = walk->salt;
+	const row_cache_table cache = row_cache_now();
 	const uintptr_t low = walk->span.low, high = walk->span.high;
 	uint64_t *const frames_end = walk->frames_end;
 	uintptr_t ip = walk->ip, sp = walk->sp, fp = walk->fp, cfa, slot;
@@ -79,7 +80,8 @@ walk_ordinary(struct walk *walk)
 
 	while (ip != 0 && frame < frames_end) {
 		stop = STOP_MISSED;
-		if (unlikely(!row_cache_get(ip - 1 + exact, salt, &row, frame)))
+		if (unlikely(!row_cache_get(cache, ip - 1 + exact, salt, &row,
+					    frame)))
 			break;
 		frame++;
 		stop = STOP_SPECIAL;

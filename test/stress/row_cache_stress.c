@@ -42,7 +42,7 @@ find_pcs(void)
 	unsigned have[ENTRIES] = { 0 }, full = 0;
 
 	for (uint64_t pc = UINT64_C(0x7f0000000000); full < ENTRIES; pc++) {
-		uint64_t entry = (uint64_t)(row_cache_entry(pc) - row_cache);
+		uint64_t entry = pc * ROW_CACHE_ODD >> (64 - ROW_CACHE_BITS);
 
 		if (entry >= ENTRIES || have[entry] == PCS_OF_ENTRY)
 			continue;
@@ -68,7 +68,7 @@ put_and_get(void *argument)
 
 		random = random * UINT64_C(6364136223846793005) + 1;
 		pc = pcs[random >> 61][random >> 59 & 3];
-		if (row_cache_get(pc, salt, &row, &frame)) {
+		if (row_cache_get(row_cache_now(), pc, salt, &row, &frame)) {
 			result->found++;
 			result->wrong += row != row_of(pc, now) ||
 					 frame != frame_of(pc, now);
