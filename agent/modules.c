@@ -2,17 +2,21 @@
 /*
  * modules.c - a grow-only table of module records and an index into it.
  *
- *	loader's answer -> hash of map_start -> index[] -> number -> record
+ *	loader's answer -> hash of map_start -> recent[] -> number -> record
+ *	loader's answer, name -> hash of both -> index[] -> number -> record
  *
  * The index is open-addressed with linear probing; entries are only ever
  * added, by compare-and-swap from 0, so a reader needs no lock. A record is
  * complete before its number is in the index. At twice as many slots as there
- * can be records, probes stay short and always meet an empty slot.
+ * can be records, probes stay short and always meet an empty slot. The name is
+ * in its hash, so that files that were loaded at one address in turn, under
+ * thousands of names, are not in each other's way.
  *
  * That a record is still about the file that is loaded there now is cheap to
  * see as long as nothing was closed: place, link_map and the build-id in
- * memory. Once per generation the name is compared as well. Two threads that
- * meet a new module at the same time may both make a record; the one that
+ * memory. `recent` holds the last few records of a place, which is all that is
+ * looked at then. Once per generation the name is read as well. Two threads
+ * that meet a new module at the same time may both make a record; the one that
  * comes second to the index is left unused.
  */
 #include "modules.h"
@@ -26,15 +30,12 @@
 #include "compiler.h"
 #include "counters.h"
 #include "elf_image.h"
-#include "executable.h"
 #include "loader.h"
+#include "modules_name.h"
 #include "region.h"
 #include "sys.h"
 
 #define PAGE_BYTES ((uintptr_t)4096)
-#define PATH_BYTES_MAX 4096
-/* Small: the stack this runs on may be tiny. */
-#define NAME_PART_BYTES 16
 
 #define INDEX_BITS 13
 #define INDEX_SLOTS (1U << INDEX_BITS)
@@ -46,12 +47,19 @@ _Static_assert(MODULES_MAX <= UINT16_MAX + 1, "an index slot holds a number");
 #define STATE_RUNNING_MASK ((UINT64_C(1) << STATE_RUNNING_BITS) - 1)
 #define STATE_GENERATION (UINT64_C(1) << STATE_RUNNING_BITS)
 
+/* Places of `recent`, a cache line's half for all places of one hash. */
+#define RECENT_BITS 8
+#define RECENT_WAYS 4
+/* Modules that found no room, as many as are remembered at a time. */
+#define UNRECORDED_BITS 6
+
 /* What is known of a record besides what a profile says of it. */
 struct module_check {
 	/* Atomic: state and link_map at the last full comparison, mixed. */
 	uint64_t seen;
-	/* Immutable after publish: of the build-id in the first page, or 0. */
-	uint64_t build_id_offset;
+	/* Immutable after publish. */
+	uint64_t name_hash;
+	uint64_t build_id_offset; /* of that in the first page, or 0 */
 };
 
 /* Pointers are immutable after modules_init(), what they point to as said. */
@@ -60,39 +68,13 @@ static struct module_check *checks;
 static uint16_t *index_slots; /* atomic; 0 or a number, set once */
 static uint32_t next_number;  /* atomic; only grows */
 static uint64_t state;	      /* atomic */
-
-/* Immutable after modules_init(). */
-static uintptr_t vdso_start;
-static uintptr_t main_link_map;
-static region_offset main_path;
-static region_offset vdso_path;
-
-static region_offset
-keep_string(const char *string)
-{
-	size_t size_bytes = strlen(string) + 1;
-	char *copy = region_alloc(size_bytes, REGION_UNIT);
-
-	if (copy == NULL)
-		return 0;
-	memcpy(copy, string, size_bytes);
-	return region_offset_of(copy);
-}
-
-static int
-init_names(void)
-{
-	struct loader_object object;
-	char path[PATH_BYTES_MAX];
-
-	executable_path(path, sizeof(path));
-	main_path = keep_string(path);
-	vdso_path = keep_string("[vdso]");
-	vdso_start = getauxval(AT_SYSINFO_EHDR);
-	if (loader_find(getauxval(AT_PHDR), &object))
-		main_link_map = object.link_map;
-	return main_path && vdso_path ? 0 : -ENOMEM;
-}
+/* Atomic, all of them: numbers, and tags as in `seen`. */
+static uint16_t recent[RECENT_WAYS << RECENT_BITS];
+static uint64_t unrecorded[1 << UNRECORDED_BITS];
+/* Atomic: the generation in which `recent` lost a record of its own. */
+static uint32_t pushed_out_in;
+/* Of each record the generation of the last full comparison, its low half. */
+static uint32_t seen_in[MODULES_MAX];
 
 int
 modules_init(void)
@@ -111,7 +93,7 @@ modules_init(void)
 		return -ENOMEM;
 	next_number = 1;
 	state = STATE_GENERATION;
-	r = init_names();
+	r = modules_name_init();
 	if (r != 0)
 		return r;
 	/* The executable is number 1: profiles put the main program first. */
@@ -141,71 +123,28 @@ modules_meet_loaded(void)
 	(void)dl_iterate_phdr(meet, NULL);
 }
 
-static bool
-name_is_fixed(const struct loader_object *object)
-{
-	return object->link_map == main_link_map ||
-	       object->map_start == vdso_start;
-}
-
-/* How many bytes the name has, its end included; 0 if it cannot be read. */
-static size_t
-name_bytes(uintptr_t name)
-{
-	char part[NAME_PART_BYTES];
-
-	for (size_t done = 0; done < PATH_BYTES_MAX; done += sizeof(part)) {
-		size_t got = loader_read(part, name + done, sizeof(part));
-		size_t length = strnlen(part, got);
-
-		if (length < got)
-			return done + length + 1;
-		if (got < sizeof(part))
-			return 0;
-	}
-	return 0;
-}
-
-static region_offset
-copy_name(uintptr_t name)
-{
-	size_t size_bytes = name_bytes(name);
-	char *copy = size_bytes ? region_alloc(size_bytes, REGION_UNIT) : NULL;
-
-	if (copy == NULL || loader_read(copy, name, size_bytes) != size_bytes)
-		return 0;
-	copy[size_bytes - 1] = '\0';
-	return region_offset_of(copy);
-}
-
-static NOINLINE bool
-same_name(uintptr_t name, const char *path)
-{
-	size_t size_bytes = strlen(path) + 1;
-	char part[NAME_PART_BYTES];
-
-	for (size_t done = 0; done < size_bytes; done += sizeof(part)) {
-		size_t size = MIN(size_bytes - done, sizeof(part));
-
-		if (loader_read(part, name + done, size) != size ||
-		    memcmp(part, path + done, size) != 0)
-			return false;
-	}
-	return true;
-}
-
-/* What `seen` holds after a full comparison in this state. */
+/*
+ * The state that a look-up belongs to. Acquire pairs with modules_close_end():
+ * what the loader said before a close is not taken for said after it.
+ */
 static uint64_t
-seen_tag(const struct loader_object *object)
+state_now(void)
+{
+	return atomic_load_acquire(&state);
+}
+
+static uint32_t
+half_of(uint64_t in_state)
+{
+	return (uint32_t)(in_state >> STATE_RUNNING_BITS);
+}
+
+/* What `seen` holds after a full comparison in that state. */
+static uint64_t
+seen_tag(const struct loader_object *object, uint64_t in_state)
 {
 	/* Odd, so that each state and link_map give another tag. */
-	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-
-	/*
-	 * Acquire pairs with modules_close_end(): a tag of the new generation
-	 * is not computed from what the loader said before the close.
-	 */
-	return atomic_load_acquire(&state) * odd + object->link_map;
+	return in_state * UINT64_C(0x9e3779b97f4a7c15) + object->link_map;
 }
 
 /* Compares what is in memory at the record's place. */
@@ -225,62 +164,73 @@ same_image(unsigned number, const struct loader_object *object)
 		      module->build_id, module->build_id_bytes) == 0;
 }
 
-/* The address of the object's name, and its bias; 0 if it is gone. */
-static NOINLINE uintptr_t
-name_of(const struct loader_object *object, uint64_t *bias)
+/* Fibonacci hashing (Knuth, TAOCP 3, 6.4) of the page number. */
+static uint64_t
+hash_of_place(const struct loader_object *object)
 {
-	struct loader_names names;
-
-	if (!loader_names(object, &names))
-		return 0;
-	*bias = names.bias;
-	return names.name;
+	return (object->map_start >> 12) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* The same, but 0 if the object lies elsewhere than the module did. */
-static NOINLINE uintptr_t
-name_if_there(const struct module *module, const struct loader_object *object)
+static uint16_t *
+recent_of(const struct loader_object *object)
 {
-	uint64_t bias = 0;
-	uintptr_t name = name_of(object, &bias);
-
-	return bias == module->bias ? name : 0;
+	return &recent[(hash_of_place(object) >> (64 - RECENT_BITS)) *
+		       RECENT_WAYS];
 }
 
-/* Compares what the loader says of them. The last call leaves its frame. */
-static NOINLINE bool
-same_names(const struct module *module, const struct loader_object *object)
-{
-	uintptr_t name;
-
-	if (name_is_fixed(object))
-		return true;
-	name = name_if_there(module, object);
-	return name != 0 && same_name(name, region_at(module->path));
-}
-
+/* True if the record was compared in full in that generation. Relaxed: then
+ * rows may have been cached under it, by whoever asks or another. */
 static bool
-same_module(unsigned number, const struct loader_object *object)
+is_seen(unsigned number, uint64_t in_state)
 {
-	uint64_t tag = seen_tag(object);
+	return number != 0 &&
+	       atomic_load_relaxed(&seen_in[number]) == half_of(in_state);
+}
 
-	if (!same_image(number, object))
-		return false;
-	/* Relaxed: the record itself came with the number (find_number). */
-	if (atomic_load_relaxed(&checks[number].seen) == tag)
-		return true;
-	if (!same_names(&modules[number], object))
-		return false;
+/* The object was compared in full with the record. */
+static void
+saw(unsigned number, const struct loader_object *object, uint64_t in_state)
+{
+	uint16_t *ways = recent_of(object);
+	unsigned way = 0, held;
+
+	/* Over one that is of no use in this state, or else over the first. */
+	while (way < RECENT_WAYS &&
+	       is_seen(held = atomic_load_relaxed(&ways[way]), in_state) &&
+	       held != number)
+		way++;
 	/* Relaxed: any thread may find the same, at any time. */
-	atomic_store_relaxed(&checks[number].seen, tag);
-	return true;
+	atomic_store_relaxed(&checks[number].seen, seen_tag(object, in_state));
+	atomic_store_relaxed(&seen_in[number], half_of(in_state));
+	/* Release pairs with find_recent(): the record is complete. */
+	held = atomic_exchange_acq_rel(&ways[way % RECENT_WAYS],
+				       (uint16_t)number);
+	if (unlikely(held != number && is_seen(held, in_state)))
+		atomic_store_relaxed(&pushed_out_in, half_of(in_state));
+}
+
+/* The number of the record that was compared with the object, or 0. */
+static unsigned
+find_recent(const struct loader_object *object, uint64_t in_state)
+{
+	const uint16_t *ways = recent_of(object);
+	uint64_t tag = seen_tag(object, in_state);
+
+	for (unsigned way = 0; way < RECENT_WAYS; way++) {
+		unsigned number = atomic_load_acquire(&ways[way]);
+
+		if (number != 0 &&
+		    atomic_load_relaxed(&checks[number].seen) == tag &&
+		    same_image(number, object))
+			return number;
+	}
+	return 0;
 }
 
 static unsigned
-first_slot(const struct loader_object *object)
+first_slot(const struct loader_object *object, const struct modules_name *name)
 {
-	/* Fibonacci hashing of the page number (Knuth, TAOCP 3, 6.4). */
-	return (unsigned)((object->map_start >> 12) *
+	return (unsigned)((hash_of_place(object) ^ name->hash) *
 				  UINT64_C(0x9e3779b97f4a7c15) >>
 			  (64 - INDEX_BITS));
 }
@@ -293,14 +243,16 @@ next_slot(unsigned slot)
 
 /* The number of the object's record, or 0 and the empty slot to put one. */
 static unsigned
-find_number(const struct loader_object *object, unsigned *slot)
+find_number(const struct loader_object *object, const struct modules_name *name,
+	    unsigned *slot)
 {
-	unsigned number;
-
 	for (;; *slot = next_slot(*slot)) {
-		/* Acquire pairs with publish(): the record is complete. */
-		number = atomic_load_acquire(&index_slots[*slot]);
-		if (number == 0 || same_module(number, object))
+		/* Acquire pairs with modules_find(): the record is complete. */
+		unsigned number = atomic_load_acquire(&index_slots[*slot]);
+
+		if (number == 0 || (checks[number].name_hash == name->hash &&
+				    modules[number].bias == name->loader.bias &&
+				    same_image(number, object)))
 			return number;
 	}
 }
@@ -346,15 +298,22 @@ read_image(struct module *module, struct module_check *check)
 }
 
 /*
- * Where a new module lies over an old one, something was closed without
- * dlclose (glibc's own iconv and NSS modules are): forget the cached rows.
+ * Where a new module lies over one that was there in this generation,
+ * something was closed without dlclose (glibc's own iconv and NSS modules
+ * are): forget the cached rows.
  */
 static void
-notice_overlap(const struct module *module, unsigned number)
+notice_overlap(const struct module *module, uint64_t in_state)
 {
-	for (unsigned i = 1; i < number; i++) {
-		if (modules[i].map_start < module->map_end &&
-		    module->map_start < modules[i].map_end) {
+	/* All that was seen is in `recent`, as long as it had room. */
+	bool all = atomic_load_relaxed(&pushed_out_in) == half_of(in_state);
+	unsigned count = all ? modules_count() : ARRAY_SIZE(recent), number;
+
+	for (unsigned i = 0; i < count; i++) {
+		number = all ? i : atomic_load_acquire(&recent[i]);
+		if (is_seen(number, in_state) &&
+		    modules[number].map_start < module->map_end &&
+		    module->map_start < modules[number].map_end) {
 			/* As in modules_close_end(). */
 			atomic_add_acq_rel(&state, STATE_GENERATION);
 			return;
@@ -362,68 +321,62 @@ notice_overlap(const struct module *module, unsigned number)
 	}
 }
 
-/* Where the object's name is kept; 0 if it is gone or there is no room. */
-static NOINLINE region_offset
-keep_name(const struct loader_object *object, uint64_t *bias)
+/* Remembered until something is closed: it will not be otherwise before. */
+static uint64_t *
+unrecorded_of(const struct loader_object *object)
 {
-	uintptr_t name = name_of(object, bias);
-
-	if (name == 0)
-		return 0;
-	if (object->link_map == main_link_map)
-		return main_path;
-	if (object->map_start == vdso_start)
-		return vdso_path;
-	return copy_name(name);
+	return &unrecorded[hash_of_place(object) >> (64 - UNRECORDED_BITS)];
 }
 
 static NOINLINE unsigned
-make_record(const struct loader_object *object, region_offset path,
-	    uint64_t bias)
+make_record(const struct loader_object *object, const struct modules_name *name,
+	    uint64_t in_state)
 {
+	region_offset path = modules_count() < MODULES_MAX
+				     ? modules_name_keep(object, name)
+				     : 0;
 	unsigned number = path != 0 ? take_number() : 0;
 	struct module *module = &modules[number];
 
 	if (number == 0) {
 		counter_add(COUNTER_modules_dropped);
+		/* Relaxed: a memory of this answer, and no more. */
+		atomic_store_relaxed(unrecorded_of(object),
+				     seen_tag(object, in_state));
 		return 0;
 	}
 	module->map_start = object->map_start;
 	module->map_end = object->map_end;
-	module->bias = bias;
+	module->bias = name->loader.bias;
 	module->eh_frame_hdr = object->eh_frame_hdr;
 	module->link_map = object->link_map;
 	module->path = path;
-	checks[number].seen = seen_tag(object);
+	checks[number].name_hash = name->hash;
 	return number;
 }
 
-unsigned
-modules_find(uintptr_t address)
+/* The object's record by its name, found or made; 0 if there is none. */
+static NOINLINE unsigned
+find_by_name(const struct loader_object *object, uint64_t in_state)
 {
-	struct loader_object object;
+	struct modules_name name;
 	unsigned number, slot, made = 0;
-	region_offset path;
-	uint64_t bias = 0;
 	uint16_t expected;
 
-	if (!loader_find(address, &object))
+	if (!modules_name_read(object, &name))
 		return 0;
-	slot = first_slot(&object);
+	slot = first_slot(object, &name);
 	for (;;) {
-		number = find_number(&object, &slot);
-		if (likely(number != 0))
+		number = find_number(object, &name, &slot);
+		if (number != 0)
 			return number;
 		if (made == 0) {
-			path = modules_count() < MODULES_MAX
-				       ? keep_name(&object, &bias)
-				       : 0;
-			made = make_record(&object, path, bias);
+			made = make_record(object, &name, in_state);
 			if (made == 0)
 				return 0;
 			/* From here, not deeper: the stack may be tiny. */
 			read_image(&modules[made], &checks[made]);
-			notice_overlap(&modules[made], made);
+			notice_overlap(&modules[made], in_state);
 		}
 		/*
 		 * Release pairs with find_number(): the record before its
@@ -434,6 +387,27 @@ modules_find(uintptr_t address)
 				       (uint16_t)made))
 			return made;
 	}
+}
+
+unsigned
+modules_find(uintptr_t address)
+{
+	uint64_t in_state = state_now();
+	struct loader_object object;
+	unsigned number;
+
+	if (!loader_find(address, &object))
+		return 0;
+	number = find_recent(&object, in_state);
+	if (likely(number != 0))
+		return number;
+	if (unlikely(atomic_load_relaxed(unrecorded_of(&object)) ==
+		     seen_tag(&object, in_state)))
+		return 0;
+	number = find_by_name(&object, in_state);
+	if (number != 0)
+		saw(number, &object, in_state);
+	return number;
 }
 
 const struct module *

@@ -9,8 +9,8 @@
  * of functions): find the module, find and run its call frame information.
  *
  * LINK: unwind unwind_step unwind_fp unwind_row instruction row_cache cfi
- * LINK: cfi_program cfi_expression modules loader loader_snapshot symbol
- * LINK: elf_image executable span region
+ * LINK: cfi_program cfi_expression modules modules_name loader
+ * LINK: loader_snapshot symbol elf_image executable span region
  * LINK: counters sys
  * LIBS: -Wl,-z,now
  */

@@ -13,8 +13,8 @@
  * that was wrong.
  *
  * LINK: unwind unwind_step unwind_fp unwind_row instruction row_cache cfi
- * LINK: cfi_program cfi_expression modules loader loader_snapshot symbol
- * LINK: elf_image executable span region
+ * LINK: cfi_program cfi_expression modules modules_name loader
+ * LINK: loader_snapshot symbol elf_image executable span region
  * LINK: counters sys
  * CFLAGS: -shared -fPIC -O2 -fvisibility=hidden -ftls-model=initial-exec
  * CFLAGS: -Wl,-z,now

@@ -3,8 +3,8 @@
  * unwind_test.c - walks of stacks whose frames are known.
  *
  * LINK: unwind unwind_step unwind_fp unwind_row instruction row_cache cfi
- * LINK: cfi_program cfi_expression modules loader loader_snapshot symbol
- * LINK: elf_image executable span region
+ * LINK: cfi_program cfi_expression modules modules_name loader
+ * LINK: loader_snapshot symbol elf_image executable span region
  * LINK: counters sys
  * CFLAGS: -O2 -fasynchronous-unwind-tables -fomit-frame-pointer
  * CFLAGS: -Wl,-z,now -rdynamic
