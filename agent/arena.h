@@ -3,8 +3,10 @@
  * arena.h - the memory that one dump works in, mapped when it begins and
  * unmapped, whole, when it ends.
  *
- * For one thread at a time. The mapping is reserved without being touched, so
- * asking for much costs address space only.
+ * For one thread at a time. Address space is reserved, and becomes memory in
+ * steps, as it is handed out: so asking for much costs nothing but that, also
+ * where the program has locked all its future memory (mlockall) or may have
+ * only so much data (RLIMIT_DATA).
  */
 #ifndef HEAPAGENT_ARENA_H
 #define HEAPAGENT_ARENA_H
@@ -15,12 +17,18 @@ struct arena {
 	char *base;
 	size_t size_bytes;
 	size_t used_bytes;
+	size_t committed_bytes;
+	size_t data_bytes; /* of which so much may be */
 };
 
-/* Maps size_bytes. 0 or -ENOMEM. [dump] */
+/*
+ * Reserves size_bytes: 0 or -ENOMEM, also if that is more than half of the
+ * address space that RLIMIT_AS leaves to the program. [dump]
+ */
 int arena_open(struct arena *arena, size_t size_bytes);
 /*
- * Zeroed memory, aligned to 64 bytes, or NULL if it is used up. Each piece
+ * Zeroed memory, aligned to 64 bytes, or NULL if it is used up or the kernel
+ * gives none. Each piece
  * follows the one before it, with no more between them than the alignment.
  * [dump]
  */

@@ -15,13 +15,32 @@
 #define SYS_futex_waitv 449
 #endif
 
+static void *
+map(size_t size_bytes, int access)
+{
+	long r = sys_call6(SYS_mmap, 0, size_bytes, access,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return sys_failed(r) ? NULL : (void *)r;
+}
+
 void *
 sys_map(size_t size_bytes)
 {
-	long r = sys_call6(SYS_mmap, 0, size_bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return map(size_bytes, PROT_READ | PROT_WRITE);
+}
 
-	return sys_failed(r) ? NULL : (void *)r;
+void *
+sys_reserve(size_t size_bytes)
+{
+	return map(size_bytes, PROT_NONE);
+}
+
+bool
+sys_commit(void *base, size_t size_bytes)
+{
+	return !sys_failed(sys_call3(SYS_mprotect, base, size_bytes,
+				     PROT_READ | PROT_WRITE));
 }
 
 void

@@ -42,10 +42,18 @@ sys_failed(long result)
 }
 
 /*
- * Private anonymous memory of size_bytes, read-write, not counted against
- * overcommit until it is touched. NULL on failure.
+ * Private anonymous memory of size_bytes, read-write: the very call by which
+ * malloc gets some, so that a filter that knows flags lets it pass, too. NULL
+ * on failure.
  */
 void *sys_map(size_t size_bytes);
+/*
+ * Address space of size_bytes without access, which is neither data nor
+ * counted against overcommit, nor filled by mlockall(). NULL on failure.
+ */
+void *sys_reserve(size_t size_bytes);
+/* Makes reserved pages usable: false if the kernel gives no memory. */
+bool sys_commit(void *base, size_t size_bytes);
 void sys_unmap(void *base, size_t size_bytes);
 
 int sys_open(const char *path, int flags, int mode);
