@@ -5,7 +5,7 @@
  *	level 0	[chunk][chunk]...		256 chunks of 8 slots
  *	level 1	[chunk][chunk][chunk][chunk]...	512 chunks, and so on, doubling
  *
- *	chunk	8 keys (one cache line), 8 blocks (three)
+ *	chunk	8 keys (one cache line), 8 places (three)
  *	key	address; 0: free
  *
  * A block goes into the first level whose chunk (one for each level, by a
@@ -13,64 +13,156 @@
  * so nothing like a tombstone is needed and removal leaves no trace. When no
  * open level has room, the next one is opened. Lower levels fill up before
  * higher ones are used, so the load is near 1 in all but the last two
- * (multilevel hashing: Broder and Karlin, SODA 1990). The levels share half
- * of the region, reserved from the start and touched as they are opened.
+ * (multilevel hashing: Broder and Karlin, SODA 1990). Levels may take half of
+ * the region. Chunk n of level l is number 256 * 2^l + n of the table, whose
+ * memory comes in parts of 1,024 chunks when the first block goes there.
  *
- * The filter is not in the region: it can be made again from the keys, and at
- * an address that is fixed when the library is linked it is one load less for
- * every free. At 2^18 counters 10,000 live samples set one in 26.
+ * How a larger filter takes over (docs/decisions/0015-filter-growth.md). Each
+ * place says in which filters its block is counted. While there is a filter
+ * newer than the one that frees read, a block is counted in both: new ones by
+ * their inserter, the others by walk_some(), which each insertion calls.
+ * When the walk has been everywhere, frees read the newer one. No block is
+ * missed, because inserter and walk each write first and look second, with a
+ * full fence between:
+ *
+ *	inserter: place says "counted in 0"; fence; is there a filter 1?
+ *	walk:     there is a filter 1; fence; what do the places say?
+ *
+ * so at least one of the two sees the other and counts the block; both may,
+ * and then the compare-and-swap of the place's word decides whose count stays.
+ * A free that still reads filter 0 misses none either: an inserter leaves out
+ * filter 0 only when it has itself read filter 1 in the word that frees read,
+ * and the free, which comes after the insertion, reads no older value of it.
  */
 #include "live.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "atomics.h"
 #include "counters.h"
 
 #define SLOTS 8
 #define LEVEL0_CHUNKS 256
 #define LEVELS_MAX 24
-#define COUNTER_STUCK 255 /* a full counter stays as it is */
+#define PART_BITS 10
+#define PART_CHUNKS (1U << PART_BITS)
+/* How many chunks an insertion walks while a filter is taking over. */
+#define WALK_CHUNKS 16
+
+/*
+ * A block beside its key. `counted` is atomic: a bit for each filter that it
+ * is counted in, 0 for one that is not complete or not there; above them a
+ * number that each removal changes, so that a compare-and-swap that was meant
+ * for one block fails on the next. The rest belongs to whoever put the key,
+ * until it takes it out.
+ */
+struct place {
+	uint64_t size_bytes;
+	uint64_t weight;
+	region_offset bucket;
+	uint32_t counted;
+};
+#define COUNTED_IN(generation) (UINT32_C(1) << (generation))
+#define COUNTED_ALL (COUNTED_IN(LIVE_FILTERS) - 1)
+#define COUNTED_TURN COUNTED_IN(LIVE_FILTERS)
 
 struct chunk {
 	CACHE_ALIGNED
 	uint64_t keys[SLOTS]; /* each atomic */
-	/* Each belongs to whoever put the key, until it takes it out. */
-	struct live_block blocks[SLOTS];
+	struct place places[SLOTS];
 };
 _Static_assert(sizeof(struct chunk) == 4 * CACHE_LINE, "four lines");
 
-CACHE_ALIGNED uint8_t live_filter[1 << LIVE_FILTER_BITS];
+/* One of a chunk's slots; without a chunk: none. */
+struct slot {
+	struct chunk *chunk;
+	unsigned index;
+};
 
 /* Immutable after live_init(). */
-static struct chunk *chunks; /* level 0; the others follow it */
-static unsigned level_limit; /* how many fit */
+static region_offset *parts; /* each atomic, set once; 0: not there yet */
+static unsigned level_limit; /* how many may be opened */
+static uint64_t region_bytes;
 
 /* Atomic: how many levels are open; only grows. On a line of its own. */
 static CACHE_ALIGNED uint32_t open_levels;
 
-static size_t
+/* For each filter that takes over, how far the walk is. */
+static struct {
+	CACHE_ALIGNED
+	/* Atomic: the next chunk to walk; chunks that have been walked. */
+	uint32_t next;
+	uint32_t done;
+	/* Atomic, set once: where the walk ends; 0: there is none. */
+	uint32_t end;
+} walks[LIVE_FILTERS];
+
+/*
+ * Filter n takes over when so many levels are open, which is at about 10,000
+ * and 95,000 blocks, when one counter in 25 of the filter before is set.
+ */
+static const uint8_t levels_of_filter[LIVE_FILTERS] = { 1, 4, 7 };
+/* The share of the region's size that a filter may have. */
+#define FILTER_SHARE 4
+
+static uint32_t
 level_chunks(unsigned level)
 {
-	return (size_t)LEVEL0_CHUNKS << level;
+	return (uint32_t)LEVEL0_CHUNKS << level;
 }
 
 int
 live_init(void)
 {
-	uint64_t half = region_header()->size_bytes / 2;
-	size_t total = 0;
+	uint64_t half, total = 0;
 
+	region_bytes = region_header()->size_bytes;
+	half = region_bytes / 2;
 	while (level_limit < LEVELS_MAX &&
 	       (total + level_chunks(level_limit)) * sizeof(struct chunk) <=
 		       half)
 		total += level_chunks(level_limit++);
-	chunks = region_table("live_chunks", sizeof(struct chunk), total,
-			      CACHE_LINE);
-	if (chunks == NULL || level_limit == 0)
+	if (level_limit == 0)
+		return -ENOMEM;
+	parts = region_table("live_parts", sizeof(*parts),
+			     level_chunks(level_limit) / PART_CHUNKS + 1,
+			     CACHE_LINE);
+	if (parts == NULL)
 		return -ENOMEM;
 	open_levels = 1;
+	live_filter_init();
 	return 0;
+}
+
+/* The part, which may have to be made; NULL if there is no memory. */
+static COLD struct chunk *
+make_part(region_offset *part)
+{
+	struct chunk *chunks =
+		region_alloc(PART_CHUNKS * sizeof(*chunks), CACHE_LINE);
+	region_offset none = 0;
+
+	if (chunks == NULL)
+		return NULL;
+	/*
+	 * Release pairs with part_of(): its segment is there. What another
+	 * thread made at the same time is used, and ours is lost: rare.
+	 */
+	if (!atomic_cas_acq_rel(part, &none, region_offset_of(chunks)))
+		return region_at(none);
+	return chunks;
+}
+
+static struct chunk *
+part_of(uint32_t number, bool make)
+{
+	region_offset *part = &parts[number >> PART_BITS];
+	region_offset at = atomic_load_acquire(part);
+
+	if (likely(at != 0))
+		return region_at(at);
+	return make ? make_part(part) : NULL;
 }
 
 /* murmur3's finaliser: every bit of the result depends on every one of z. */
@@ -82,42 +174,121 @@ mix(uint64_t z)
 	return z ^ z >> 33;
 }
 
-/* Each level reads other bits of the hash first, so that they fill alike. */
+/*
+ * Each level reads other bits of the hash first, so that they fill alike.
+ * NULL if its memory is not there and not to be made, or cannot be.
+ */
 static struct chunk *
-chunk_at(uint64_t hash, unsigned level)
+chunk_at(uint64_t hash, unsigned level, bool make)
 {
 	unsigned turn = level * 7 % 64;
 	uint64_t turned = turn == 0 ? hash : hash << turn | hash >> (64 - turn);
+	uint32_t chunks = level_chunks(level);
+	uint32_t number = chunks + ((uint32_t)turned & (chunks - 1));
+	struct chunk *part = part_of(number, make);
 
-	/* Level n starts after 2^n - 1 times the chunks of level 0. */
-	return &chunks[level_chunks(level) - LEVEL0_CHUNKS +
-		       (turned & (level_chunks(level) - 1))];
+	return part == NULL ? NULL : &part[number & (PART_CHUNKS - 1)];
 }
 
-/*
- * Relaxed in both: what orders a counter's readers is said at live_maybe().
- * Stuck counters only cost look-ups.
- */
+/* Counts the block in the filters of a mask. */
 static void
-filter_add(uintptr_t address)
+count_in(uint32_t filters, uintptr_t address)
 {
-	uint8_t *counter = &live_filter[live_filter_index(address)];
-	uint8_t value = atomic_load_relaxed(counter);
-
-	while (value != COUNTER_STUCK &&
-	       !atomic_cas_relaxed(counter, &value, (uint8_t)(value + 1)))
-		continue;
+	for (; filters != 0; filters &= filters - 1)
+		live_filter_add((unsigned)__builtin_ctz(filters), address);
 }
 
 static void
-filter_subtract(uintptr_t address)
+uncount_in(uint32_t filters, uintptr_t address)
 {
-	uint8_t *counter = &live_filter[live_filter_index(address)];
-	uint8_t value = atomic_load_relaxed(counter);
+	for (; filters != 0; filters &= filters - 1)
+		live_filter_subtract((unsigned)__builtin_ctz(filters), address);
+}
 
-	while (value != COUNTER_STUCK &&
-	       !atomic_cas_relaxed(counter, &value, (uint8_t)(value - 1)))
-		continue;
+/* Counts the block of a slot, if one is there, in one more filter. */
+static void
+count_slot(struct slot slot, unsigned generation)
+{
+	uint32_t *word = &slot.chunk->places[slot.index].counted;
+	/*
+	 * Acquire pairs with the release in live_insert(): the key read below
+	 * is that of this word, or of a later one, and then the swap fails.
+	 */
+	uint32_t counted = atomic_load_acquire(word);
+
+	while ((counted & COUNTED_ALL) != 0 &&
+	       (counted & COUNTED_IN(generation)) == 0) {
+		uintptr_t address =
+			atomic_load_relaxed(&slot.chunk->keys[slot.index]);
+
+		/* Counted first: too much for a moment, never too little. */
+		live_filter_add(generation, address);
+		if (atomic_cas_acq_rel(word, &counted,
+				       counted | COUNTED_IN(generation)))
+			return;
+		live_filter_subtract(generation, address);
+	}
+}
+
+static void
+walk_chunk(uint32_t number, unsigned generation)
+{
+	struct chunk *part = part_of(number, false);
+
+	if (part == NULL)
+		return;
+	for (unsigned i = 0; i < SLOTS; i++)
+		count_slot((struct slot){ &part[number & (PART_CHUNKS - 1)],
+					  i },
+			   generation);
+}
+
+/* If a filter is to take over, its part of the work of bringing that about. */
+static COLD void
+walk_some(unsigned generation)
+{
+	/* Acquire pairs with begin_filter(): `end` is set after the filter. */
+	uint32_t end = atomic_load_acquire(&walks[generation].end), from, to;
+
+	if (end == 0 || atomic_load_relaxed(&walks[generation].next) >= end)
+		return;
+	/* Relaxed: whose part of the work it is, and no more. */
+	from = atomic_add_relaxed(&walks[generation].next, WALK_CHUNKS);
+	if (from >= end)
+		return;
+	to = MIN(from + WALK_CHUNKS, end);
+	/* Between "there is a filter" and "what do the places say", above. */
+	atomic_fence_seq_cst();
+	for (uint32_t number = from; number < to; number++)
+		walk_chunk(number, generation);
+	/*
+	 * Acquire-release: the last one has all the others' counts before it
+	 * and publishes them with the filter.
+	 */
+	if (atomic_add_acq_rel(&walks[generation].done, to - from) +
+		    (to - from) ==
+	    end)
+		live_filter_use(generation);
+}
+
+/* The next filter, if it is time for it with so many levels open. */
+static COLD void
+begin_filter(uint32_t levels)
+{
+	unsigned next = live_filter_newest() + 1;
+
+	if (next == LIVE_FILTERS || levels < levels_of_filter[next] ||
+	    live_filter_bytes(next) > region_bytes / FILTER_SHARE ||
+	    !live_filter_make(next))
+		return;
+	/*
+	 * The fence of the walk, once more: a level that is not open yet has
+	 * blocks only of inserters that see the filter.
+	 */
+	atomic_fence_seq_cst();
+	/* Release pairs with walk_some(). */
+	atomic_store_release(&walks[next].end,
+			     level_chunks(atomic_load_relaxed(&open_levels)));
 }
 
 /* Opens one more level than `levels`. False if there is no more. */
@@ -133,65 +304,102 @@ open_level(uint32_t levels)
 	 * looks for a block in it learned of the block, and so of the level,
 	 * from the inserter. If another thread was faster, so be it.
 	 */
-	(void)atomic_cas_relaxed(&open_levels, &expected, levels + 1);
+	if (atomic_cas_relaxed(&open_levels, &expected, levels + 1))
+		begin_filter(levels + 1);
 	return true;
 }
 
-/* The place of a slot that now has the key; NULL if all are taken. */
-static struct live_block *
-claim_slot(struct chunk *chunk, uint64_t key)
+/* Puts the key into a slot of the chunk: false if all are taken. */
+static bool
+claim_slot(struct slot *slot, uint64_t key)
 {
-	for (unsigned slot = 0; slot < SLOTS; slot++) {
-		uint64_t free = 0;
+	for (slot->index = 0; slot->index < SLOTS; slot->index++) {
+		uint64_t *at = &slot->chunk->keys[slot->index], free = 0;
 
-		if (atomic_load_relaxed(&chunk->keys[slot]) != 0)
+		if (atomic_load_relaxed(at) != 0)
 			continue;
 		/*
 		 * Acquire: pairs with the release that took the last key out,
 		 * so that its remover has read the block before we write it.
 		 */
-		if (atomic_cas_acquire(&chunk->keys[slot], &free, key))
-			return &chunk->blocks[slot];
+		if (atomic_cas_acquire(at, &free, key))
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
-static struct live_block *
+static struct slot
 claim(uint64_t address)
 {
 	uint64_t hash = mix(address);
+	struct slot slot;
 	unsigned level = 0;
 
 	for (;;) {
 		uint32_t levels = atomic_load_relaxed(&open_levels);
 
 		for (; level < levels; level++) {
-			struct live_block *place =
-				claim_slot(chunk_at(hash, level), address);
-
-			if (place != NULL)
-				return place;
+			slot.chunk = chunk_at(hash, level, true);
+			if (slot.chunk != NULL && claim_slot(&slot, address))
+				return slot;
 		}
 		if (!open_level(levels))
-			return NULL;
+			return (struct slot){ NULL, 0 };
 	}
+}
+
+/* The filters that a new block has to be in, as far as is known now. */
+static uint32_t
+filters_now(void)
+{
+	/*
+	 * The current one first: it is never later than the newest. Relaxed,
+	 * as said at the top: what matters is that a free reads no older one.
+	 */
+	unsigned current = live_filter_current();
+	unsigned newest = live_filter_newest();
+
+	return (COUNTED_IN(newest) * 2 - 1) & ~(COUNTED_IN(current) - 1);
+}
+
+/* While a filter takes over: the block into it, and a part of the walk. */
+static COLD void
+help_filters(struct slot slot, uint32_t filters)
+{
+	for (unsigned i = 0; i <= live_filter_newest(); i++)
+		if (filters < COUNTED_IN(i))
+			count_slot(slot, i);
+	walk_some(live_filter_newest());
 }
 
 bool
 live_insert(const void *p, const struct live_block *block)
 {
 	uintptr_t address = (uintptr_t)p;
-	struct live_block *place;
+	uint32_t filters = filters_now();
+	struct slot slot;
+	struct place *place;
 
 	/* First the filter, so that it never lacks a block of the table. */
-	filter_add(address);
-	place = claim(address);
-	if (place == NULL) {
-		filter_subtract(address);
+	count_in(filters, address);
+	slot = claim(address);
+	if (slot.chunk == NULL) {
+		uncount_in(filters, address);
 		counter_add(COUNTER_samples_dropped_live_full);
 		return false;
 	}
-	*place = *block;
+	place = &slot.chunk->places[slot.index];
+	place->size_bytes = block->size_bytes;
+	place->weight = block->weight;
+	place->bucket = block->bucket;
+	/* Release pairs with count_slot(): the key before the word. */
+	atomic_store_release(&place->counted,
+			     atomic_load_relaxed(&place->counted) | filters);
+	/* Between "counted in" and "is there another filter", as said above. */
+	atomic_fence_seq_cst();
+	if (unlikely(live_filter_newest() != live_filter_current() ||
+		     filters < COUNTED_IN(live_filter_newest())))
+		help_filters(slot, filters);
 	return true;
 }
 
@@ -200,21 +408,34 @@ static bool
 remove_from(struct chunk *chunk, uintptr_t address, struct live_block *block)
 {
 	for (unsigned slot = 0; slot < SLOTS; slot++) {
-		uint64_t *key = &chunk->keys[slot];
-		uint64_t expected = address;
+		struct place *place = &chunk->places[slot];
+		uint32_t counted;
 
 		/* Relaxed: the program orders this after the insertion. */
-		if (atomic_load_relaxed(key) != address)
+		if (atomic_load_relaxed(&chunk->keys[slot]) != address)
 			continue;
-		*block = chunk->blocks[slot];
+		block->size_bytes = place->size_bytes;
+		block->weight = place->weight;
+		block->bucket = place->bucket;
+		/*
+		 * Acquire-release pairs with count_slot(): a filter that it is
+		 * counted in by then is one that it is taken out of here. Of
+		 * two threads that free it at a time, as a program in error
+		 * may, one finds no bit left.
+		 */
+		counted = atomic_load_relaxed(&place->counted);
+		do
+			if ((counted & COUNTED_ALL) == 0)
+				return false;
+		while (!atomic_cas_acq_rel(&place->counted, &counted,
+					   (counted & ~COUNTED_ALL) +
+						   COUNTED_TURN));
 		/*
 		 * Release: the block was read before the slot is free, for
-		 * claim_slot(). An exchange, since a program that frees twice
-		 * at a time may have two threads here.
+		 * claim_slot().
 		 */
-		if (!atomic_cas_release(key, &expected, 0))
-			continue;
-		filter_subtract(address);
+		atomic_store_release(&chunk->keys[slot], 0);
+		uncount_in(counted & COUNTED_ALL, address);
 		return true;
 	}
 	return false;
@@ -224,16 +445,44 @@ bool
 live_remove(const void *p, struct live_block *block)
 {
 	uintptr_t address = (uintptr_t)p;
-	uint32_t levels = atomic_load_relaxed(&open_levels);
-	uint64_t hash = mix(address);
+	uint32_t levels;
+	uint64_t hash;
 
 	/* A free slot's key is 0, too. */
-	if (address == 0)
+	if (address == 0 || !live_filter_holds(address))
 		return false;
-	for (unsigned level = 0; level < levels; level++)
-		if (remove_from(chunk_at(hash, level), address, block))
+	levels = atomic_load_relaxed(&open_levels);
+	hash = mix(address);
+	for (unsigned level = 0; level < levels; level++) {
+		struct chunk *chunk = chunk_at(hash, level, false);
+
+		if (chunk != NULL && remove_from(chunk, address, block))
 			return true;
+	}
 	return false;
+}
+
+static int
+visit_chunk(const struct chunk *chunk,
+	    int (*visit)(void *context, uintptr_t address,
+			 const struct live_block *block),
+	    void *context)
+{
+	int result = 0;
+
+	for (unsigned slot = 0; slot < SLOTS && result == 0; slot++) {
+		uint64_t key = atomic_load_relaxed(&chunk->keys[slot]);
+		const struct place *place = &chunk->places[slot];
+		const struct live_block block = {
+			.size_bytes = place->size_bytes,
+			.weight = place->weight,
+			.bucket = place->bucket,
+		};
+
+		if (key != 0)
+			result = visit(context, key, &block);
+	}
+	return result;
 }
 
 int
@@ -241,18 +490,15 @@ live_each(int (*visit)(void *context, uintptr_t address,
 		       const struct live_block *block),
 	  void *context)
 {
-	size_t all =
-		level_chunks(atomic_load_relaxed(&open_levels)) - LEVEL0_CHUNKS;
+	uint32_t end = level_chunks(atomic_load_relaxed(&open_levels));
 	int result = 0;
 
-	for (size_t i = 0; i < all && result == 0; i++)
-		for (unsigned slot = 0; slot < SLOTS && result == 0; slot++) {
-			uint64_t key =
-				atomic_load_relaxed(&chunks[i].keys[slot]);
+	for (uint32_t i = LEVEL0_CHUNKS; i < end && result == 0; i++) {
+		const struct chunk *part = part_of(i, false);
 
-			if (key != 0)
-				result = visit(context, key,
-					       &chunks[i].blocks[slot]);
-		}
+		if (part != NULL)
+			result = visit_chunk(&part[i & (PART_CHUNKS - 1)],
+					     visit, context);
+	}
 	return result;
 }

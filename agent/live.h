@@ -2,9 +2,8 @@
 /*
  * live.h - the sampled blocks that are in use: address → size, weight, bucket.
  *
- * In front of the table stands a filter of small counters, indexed by some
- * bits of the address: zero says that no sampled block can be there, which is
- * all that a free of an unsampled block looks at.
+ * In front of the table stands the filter (live_filter.h), which a free of an
+ * unsampled block looks at, and hardly any more.
  *
  * An address is in the table at most once. The program itself orders the
  * operations on one address: it is inserted before malloc returns it and
@@ -18,9 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "arch/x86_64.h"
-#include "atomics.h"
-#include "compiler.h"
+#include "live_filter.h"
 #include "region.h"
 
 struct live_block {
@@ -28,40 +25,7 @@ struct live_block {
 	/* Objects that the sample stands for, as sampler_weight() gives them */
 	uint64_t weight;
 	region_offset bucket;
-	uint32_t reserved;
 };
-_Static_assert(sizeof(struct live_block) == 24, "eight to three cache lines");
-
-/*
- * The filter: a counter for each 64 bytes of address space, and again from the
- * beginning every 16 MiB. Neighbours in memory are neighbours here, so what a
- * program's frees read of it is 1/64 of the memory they free, and no hash of
- * a block far away pushes the program's own data out of the cache. Atomic.
- */
-#define LIVE_GRANULE_BITS 6
-#define LIVE_FILTER_BITS 18
-extern HIDDEN uint8_t live_filter[1 << LIVE_FILTER_BITS];
-
-static inline uint32_t
-live_filter_index(uintptr_t address)
-{
-	return (uint32_t)address >> LIVE_GRANULE_BITS &
-	       ((1U << LIVE_FILTER_BITS) - 1);
-}
-
-/*
- * False if no block at that address is in the table. A relaxed load is
- * enough: whoever frees a block got its address from the thread that inserted
- * it, by synchronisation of the program's own, so the counter's increment
- * happened before. [hook]
- */
-static inline bool
-live_maybe(const void *p)
-{
-	uint32_t index = live_filter_index((uintptr_t)p);
-
-	return unlikely(arch_byte_is_set((uintptr_t)live_filter, index));
-}
 
 /* Makes the table in the region. 0 or -ENOMEM. [init] */
 int live_init(void);

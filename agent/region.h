@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * region.h - the one reserved mapping that holds all profile state.
+ * region.h - the one space of offsets that holds all profile state.
  *
- *	base                                                     base + size
- *	| header | tables, in the order they were made ... | not yet used |
- *	                                                   ^ used_bytes
+ *	0                                                        size_bytes
+ *	| header | segments[] | tables, and what is linked ... | not yet |
+ *	|<- REGION_INITIAL ->|<- segment ->|<- segment ->|     ^ used_bytes
  *
- * Links inside are offsets from the base and the header describes each table,
- * so a reader needs no address of this process: it works in place, on a copy,
- * on another process's memory and on a core file. Memory is only handed out,
- * never taken back; pages are touched when they are used first, which is the
- * region's only growth: no system call is made after region_init().
+ * The space is continuous, the memory behind it is not: it comes a segment at
+ * a time, as it is used, wherever the kernel has room. So nothing is reserved
+ * that limits (RLIMIT_AS, RLIMIT_DATA, RLIMIT_MEMLOCK, strict overcommit)
+ * would count against the program, and mlockall() finds nothing to fill. Only
+ * what was there at the start is one piece; no object crosses the border of a
+ * later segment.
+ *
+ * Links inside are offsets and the header describes each table and has the
+ * address of each segment, so a reader needs no pointer of this process: it
+ * works in place, on a copy, on another process's memory and on a core file.
+ * Memory is only handed out, never taken back. Growth is one mmap, the one
+ * that malloc itself makes: what a sandbox permits the program's own
+ * allocator, it permits us (docs/decisions/0014-segments.md).
  */
 #ifndef HEAPAGENT_REGION_H
 #define HEAPAGENT_REGION_H
@@ -18,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "atomics.h"
 #include "compiler.h"
 
 #define REGION_MAGIC "HEAPAGNT"
@@ -30,11 +39,16 @@ typedef uint32_t region_offset;
 #define REGION_UNIT 8
 /* What 32-bit offsets can reach: 32 GiB. */
 #define REGION_SIZE_MAX ((size_t)UINT32_MAX * REGION_UNIT)
+/* What is mapped at a time. An object has at most this size. */
+#define REGION_SEGMENT_BITS 20
+#define REGION_SEGMENT_BYTES ((size_t)1 << REGION_SEGMENT_BITS)
 /*
- * What the tables of fixed size take (modules, rows, sample buffers: 1.2 MiB)
- * and as much again for stacks and live blocks, with a little to spare.
+ * What is mapped at the start, in one piece: the tables of fixed size, and
+ * about as much again, so that a program that confines itself to a sandbox
+ * soon after its start has some to go on with.
  */
-#define REGION_SIZE_MIN ((size_t)4 << 20)
+#define REGION_INITIAL ((size_t)4 * REGION_SEGMENT_BYTES)
+#define REGION_SIZE_MIN REGION_INITIAL
 
 /* Immutable after publish (count becomes visible with release order). */
 struct region_table {
@@ -67,27 +81,37 @@ struct region_header {
 
 	CACHE_ALIGNED
 	uint64_t counters[REGION_COUNTERS]; /* atomic; enum counter */
+
+	/*
+	 * Atomic, each set once: the address of each segment, 0: not there
+	 * yet. As many as size_bytes has segments.
+	 */
+	CACHE_ALIGNED
+	uint64_t segments[];
 };
 
-/* Immutable after region_init(); the read-mostly base of everything. */
-extern HIDDEN char *region_base;
+/* Immutable after region_init(); the header's segments. */
+extern HIDDEN uint64_t *region_segments;
 
 /*
- * Maps size_bytes (REGION_SIZE_MIN to REGION_SIZE_MAX) and writes the header.
- * Of a limited address space (RLIMIT_AS) it takes an eighth at most.
- * 0, or -ENOMEM and no region. Not thread-safe. [init]
+ * Maps the first part of a region that may grow to size_bytes
+ * (REGION_SIZE_MIN to REGION_SIZE_MAX) and writes the header. Where address
+ * space or data are limited (RLIMIT_AS, RLIMIT_DATA) the region may grow to an
+ * eighth of the limit. 0, or -ENOMEM and no region. Not thread-safe. [init]
  */
 int region_init(size_t size_bytes, uint64_t rate_bytes);
 
 /*
- * Zeroed memory of size_bytes, aligned to align_bytes (a power of two, at
- * least REGION_UNIT), or NULL when the region is full. Lock-free. [any]
+ * Zeroed memory of size_bytes, at most REGION_SEGMENT_BYTES, aligned to
+ * align_bytes (a power of two from REGION_UNIT to the page's), or NULL when
+ * the region is full or the kernel gives no memory. Lock-free. [any]
  */
 void *region_alloc(size_t size_bytes, size_t align_bytes);
 
 /*
- * The same, entered into the header's table list under name (at most 15
- * characters), as capacity entries of stride_bytes. Not thread-safe. [init]
+ * The same of any size, entered into the header's table list under name (at
+ * most 15 characters), as capacity entries of stride_bytes. Not thread-safe.
+ * [init]
  */
 void *region_table(const char *name, size_t stride_bytes, size_t capacity,
 		   size_t align_bytes);
@@ -95,23 +119,30 @@ void *region_table(const char *name, size_t stride_bytes, size_t capacity,
 /* Bytes handed out so far. [any] */
 size_t region_used_bytes(void);
 
+/* The offset of what region_alloc() gave; looks through the segments. [any] */
+region_offset region_offset_of(const void *p);
+
 static inline struct region_header *
 region_header(void)
 {
-	return (struct region_header *)(void *)region_base;
+	/* It begins the first segment, whose address never changes. */
+	return (struct region_header *)(uintptr_t)region_segments[0];
 }
 
 static inline void *
 region_at(region_offset offset)
 {
-	return region_base + (size_t)offset * REGION_UNIT;
-}
+	uint64_t bytes = (uint64_t)offset * REGION_UNIT;
 
-static inline region_offset
-region_offset_of(const void *p)
-{
-	return (region_offset)(((uintptr_t)p - (uintptr_t)region_base) /
-			       REGION_UNIT);
+	/*
+	 * Relaxed: whoever made what lies there had its segment, and an
+	 * offset is read after it was published.
+	 */
+	return (void *)(uintptr_t)(atomic_load_relaxed(
+					   &region_segments
+						   [bytes >>
+						    REGION_SEGMENT_BITS]) +
+				   (bytes & (REGION_SEGMENT_BYTES - 1)));
 }
 
 #endif

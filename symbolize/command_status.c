@@ -122,6 +122,7 @@ read_region(struct status *status)
 				    strerror(-error));
 	}
 	status->resident_bytes = region_view_resident_bytes(&status->view);
+	region_view_close(&status->view);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	status->seconds = (double)now.tv_sec + (double)now.tv_nsec * 1e-9 -
 			  (double)status->view.header.start_monotonic_ns * 1e-9;

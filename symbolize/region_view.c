@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,6 @@
 #define PAGE_BYTES 4096
 /* proc_pid_pagemap(5): in memory, or swapped out. */
 #define PAGE_IS_USED (UINT64_C(3) << 62)
-#define PAGES_AT_A_TIME 8192
 
 static int
 read_at(pid_t pid, uint64_t address, void *to, size_t size_bytes)
@@ -36,15 +36,49 @@ read_at(pid_t pid, uint64_t address, void *to, size_t size_bytes)
 	return (size_t)got == size_bytes ? 0 : -EFAULT;
 }
 
-/* An object within what the region has handed out. */
+static size_t
+segment_count(const struct region_view *view)
+{
+	return view->header.size_bytes >> REGION_SEGMENT_BITS;
+}
+
+/* The address of an offset below the region's size; 0 if nothing is there. */
+static uint64_t
+address_of(const struct region_view *view, uint64_t offset)
+{
+	uint64_t *segment = &view->segments[offset >> REGION_SEGMENT_BITS];
+	/* It may have come since: the region grows. */
+	if (!*segment &&
+	    read_at(view->pid,
+		    view->base + offsetof(struct region_header, segments) +
+			    (uint64_t)(segment - view->segments) *
+				    sizeof(*segment),
+		    segment, sizeof(*segment)) != 0)
+		*segment = 0;
+	return *segment ? *segment + (offset & (REGION_SEGMENT_BYTES - 1)) : 0;
+}
+
+/* An object within the region, which may go over several segments. */
 static int
 read_object(const struct region_view *view, uint64_t offset, void *to,
 	    size_t size_bytes)
 {
+	int status = 0;
 	if (offset > view->header.size_bytes ||
 	    size_bytes > view->header.size_bytes - offset)
 		return -EPROTO;
-	return read_at(view->pid, view->base + offset, to, size_bytes);
+	for (size_t done = 0; done < size_bytes && !status;) {
+		uint64_t address = address_of(view, offset + done);
+		size_t part = REGION_SEGMENT_BYTES -
+			      ((offset + done) & (REGION_SEGMENT_BYTES - 1));
+		if (part > size_bytes - done)
+			part = size_bytes - done;
+		status = address ? read_at(view->pid, address,
+					   (char *)to + done, part)
+				 : -EPROTO;
+		done += part;
+	}
+	return status;
 }
 
 /* 0, -EAGAIN if no region begins there, or as region_view_open(). */
@@ -70,7 +104,9 @@ try_mapping(struct region_view *view, uint64_t start, uint64_t end)
 		return -EAGAIN;
 	if (header->version != REGION_VERSION ||
 	    header->header_bytes != sizeof(*header) ||
-	    header->size_bytes > end - start ||
+	    header->size_bytes < REGION_INITIAL ||
+	    header->size_bytes > REGION_SIZE_MAX ||
+	    end - start < REGION_INITIAL ||
 	    header->used_bytes > header->size_bytes ||
 	    header->table_count > REGION_TABLES)
 		return -EPROTO;
@@ -118,7 +154,22 @@ region_view_open(struct region_view *view, pid_t pid)
 {
 	*view = (struct region_view){ .pid = pid };
 	int status = search(view, true);
-	return status == -ENOENT ? search(view, false) : status;
+	if (status == -ENOENT)
+		status = search(view, false);
+	if (status)
+		return status;
+	size_t size_bytes = segment_count(view) * sizeof(*view->segments);
+	view->segments = memory_get(size_bytes);
+	return read_at(pid,
+		       view->base + offsetof(struct region_header, segments),
+		       view->segments, size_bytes);
+}
+
+void
+region_view_close(struct region_view *view)
+{
+	free(view->segments);
+	view->segments = NULL;
 }
 
 int
@@ -184,8 +235,8 @@ read_heads(const struct region_view *view, const struct region_table *table,
 	uint64_t end = at + table->capacity * sizeof(*heads);
 	int fd = open_pagemap(view), status = 0;
 	while (at < end && !status) {
-		uint64_t address = view->base + at, entry;
-		uint64_t part = PAGE_BYTES - address % PAGE_BYTES;
+		uint64_t address = address_of(view, at), entry;
+		uint64_t part = PAGE_BYTES - at % PAGE_BYTES;
 		if (part > end - at)
 			part = end - at;
 		if (fd < 0 || !read_pagemap(fd, address, &entry, 1) ||
@@ -273,25 +324,35 @@ region_view_buckets(const struct region_view *view,
 	return status;
 }
 
+/* Pages of [address, address + count pages) in memory or swapped out. */
+static uint64_t
+used_pages(int fd, uint64_t address, uint64_t count)
+{
+	static uint64_t pages[REGION_SEGMENT_BYTES / PAGE_BYTES];
+	uint64_t used = 0;
+	size_t got = read_pagemap(fd, address, pages, count);
+	for (size_t i = 0; i < got; i++)
+		used += (pages[i] & PAGE_IS_USED) != 0;
+	return used;
+}
+
 uint64_t
 region_view_resident_bytes(const struct region_view *view)
 {
-	static uint64_t pages[PAGES_AT_A_TIME];
-	uint64_t count = view->header.used_bytes / PAGE_BYTES + 1, used = 0;
+	uint64_t end = view->header.used_bytes / PAGE_BYTES + 1, used = 0;
 	int fd = open_pagemap(view);
 	if (fd < 0)
 		return 0;
-	for (uint64_t done = 0; done < count;) {
-		uint64_t wanted = count - done;
-		if (wanted > PAGES_AT_A_TIME)
-			wanted = PAGES_AT_A_TIME;
-		size_t got = read_pagemap(fd, view->base + done * PAGE_BYTES,
-					  pages, wanted);
-		for (size_t i = 0; i < got; i++)
-			used += (pages[i] & PAGE_IS_USED) != 0;
-		done += got;
-		if (!got)
+	for (size_t i = 0; i < segment_count(view); i++) {
+		uint64_t first = (i << REGION_SEGMENT_BITS) / PAGE_BYTES;
+		uint64_t count = REGION_SEGMENT_BYTES / PAGE_BYTES;
+		if (first >= end)
 			break;
+		if (count > end - first)
+			count = end - first;
+		uint64_t address = address_of(view, i << REGION_SEGMENT_BITS);
+		if (address)
+			used += used_pages(fd, address, count);
 	}
 	close(fd);
 	return used * PAGE_BYTES;

@@ -20,6 +20,8 @@ struct region_view {
 	pid_t pid;
 	uint64_t base;
 	struct region_header header;
+	uint64_t
+		*segments; /* their addresses, as many as the region can have */
 };
 
 /*
@@ -28,6 +30,7 @@ struct region_view {
  * version), or -errno (-EPERM, -ESRCH).
  */
 int region_view_open(struct region_view *view, pid_t pid);
+void region_view_close(struct region_view *view);
 
 /* Reads the header once more: its counters go on. 0 or -errno. */
 int region_view_again(struct region_view *view);

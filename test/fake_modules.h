@@ -18,7 +18,8 @@
 static _Alignas(8) char fake_region[8 + FAKE_MODULES_MAX * FAKE_PATH_BYTES];
 static struct module fake_modules[FAKE_MODULES_MAX];
 static unsigned fake_module_count = 1;
-char *region_base = fake_region;
+static uint64_t fake_segment;
+uint64_t *region_segments = &fake_segment;
 
 const struct module *
 module_at(unsigned number)
@@ -38,8 +39,10 @@ fake_module(const char *path, uint64_t bias)
 {
 	unsigned number = fake_module_count++;
 	struct module *module = &fake_modules[number];
-	char *copy = fake_region + 8 + number * (size_t)FAKE_PATH_BYTES;
+	size_t at = REGION_UNIT + number * (size_t)FAKE_PATH_BYTES;
+	char *copy = fake_region + at;
 
+	fake_segment = (uintptr_t)fake_region;
 	snprintf(copy, FAKE_PATH_BYTES, "%s", path);
 	*module = (struct module){
 		.map_start = bias,
@@ -48,7 +51,7 @@ fake_module(const char *path, uint64_t bias)
 		.text_start = 0x1000,
 		.text_end = 0x11000,
 		.text_file_offset = 0x1000,
-		.path = region_offset_of(copy),
+		.path = (region_offset)(at / REGION_UNIT),
 		.build_id_bytes = 20,
 	};
 	for (unsigned i = 0; i < module->build_id_bytes; i++)

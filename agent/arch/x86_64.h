@@ -72,18 +72,26 @@ arch_countdown(uint64_t *countdown, size_t size)
 }
 
 /*
- * True if the byte at base + index is not 0: one comparison in memory, where
- * the compiler makes a load and a test of an atomic one. A relaxed load. [any]
+ * True if the counter of the address is not 0, in the filter that *filter
+ * points to: one for each 64 bytes, by the address's bits under the mask that
+ * stands in front of the counters. Relaxed loads; "and" and "cmp" from memory,
+ * where the compiler makes a load and an operation of an atomic one. [any]
  */
+#define ARCH_FILTER_GRANULE_BITS 6
+#define ARCH_FILTER_MASK_BEFORE 8
 static inline bool
-arch_byte_is_set(uintptr_t base, uint32_t index)
+arch_filter_is_set(uint8_t *const *filter, uintptr_t address)
 {
+	uint8_t *counters = __atomic_load_n(filter, __ATOMIC_RELAXED);
+	uint32_t index = (uint32_t)address >> ARCH_FILTER_GRANULE_BITS;
 	bool is_set;
 
-	__asm__("cmpb $0, (%[base],%[index])"
-		: "=@ccnz"(is_set)
-		: [base] "r"(base), [index] "r"((uintptr_t)index),
-		  "m"(*(const uint8_t *)(base + index)));
+	__asm__("and -%c[before](%[counters]), %[index]\n\t"
+		"cmpb $0, (%[counters],%q[index])"
+		: [index] "+r"(index), "=@ccnz"(is_set)
+		: [counters] "r"(counters),
+		  [before] "i"(ARCH_FILTER_MASK_BEFORE),
+		  "m"(*(uint8_t(*)[])counters));
 	return is_set;
 }
 

@@ -146,7 +146,7 @@ notices() {
 	start_python
 	"$heapagent" status "$host" --json >"$BATS_TEST_TMPDIR/one.json"
 	# PR_SET_VMA, PR_SET_VMA_ANON_NAME, without a name.
-	call='(int)prctl(0x53564d41, 0, (long)region_base, 1 << 26, 0)'
+	call='(int)prctl(0x53564d41, 0, (long)region_segments[0], 1 << 22, 0)'
 	gdb -p "$host" -batch -ex "call $call" </dev/null
 	[ "$(grep -c 'anon:heapagent' "/proc/$host/maps")" = 0 ]
 	"$heapagent" status "$host" --json >"$BATS_TEST_TMPDIR/two.json"

@@ -3,7 +3,7 @@
  * live_stress.c - the live table under threads that free each other's blocks
  * while it grows, with ThreadSanitizer watching.
  *
- * LINK: live region counters sys
+ * LINK: live live_filter region counters sys
  * CFLAGS: -Wno-tsan
  */
 #include "live.h"
@@ -147,11 +147,95 @@ threads_free_each_others_blocks(void **state)
 	assert_int_equal(left, 0);
 }
 
+/*
+ * Threads insert and remove, each blocks of its own, while the filter is made
+ * larger twice: whoever removes a block finds it, whichever filter it looks
+ * into. Between insertion and removal there is next to nothing, so that a
+ * block that only one of two filters has is noticed.
+ */
+#define KEPT 30000
+
+static void *
+block_of(unsigned self, unsigned i)
+{
+	uint64_t mixed = (i * 4UL + self + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+	/* Multiples of 16 all over 2^40 bytes, which no two have in common. */
+	return (void *)(UINT64_C(0x100000000000) + (mixed >> 28 << 12) +
+			(i * 4UL + self) % 256 * 16);
+}
+
+static void *
+grow(void *argument)
+{
+	unsigned self = (unsigned)(uintptr_t)argument;
+
+	for (unsigned i = 0; i < KEPT; i++) {
+		void *kept = block_of(self, i);
+		void *passing = block_of(self, i + KEPT);
+		struct live_block block = { .size_bytes = (uintptr_t)kept };
+		struct live_block other = { .size_bytes = (uintptr_t)passing };
+
+		if (!live_insert(kept, &block) ||
+		    !live_insert(passing, &other) || !live_maybe(passing) ||
+		    !live_remove(passing, &other) || !live_maybe(kept) ||
+		    other.size_bytes != (uintptr_t)passing)
+			atomic_add_relaxed(&missed, 1);
+	}
+	return NULL;
+}
+
+static void *
+shrink(void *argument)
+{
+	/* The blocks of the next thread. */
+	unsigned other = ((unsigned)(uintptr_t)argument + 1) % THREADS;
+
+	for (unsigned i = 0; i < KEPT; i++)
+		release(block_of(other, i));
+	return NULL;
+}
+
+static void
+run_in_threads(void *(*function)(void *))
+{
+	pthread_t threads[THREADS];
+
+	for (uintptr_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, function,
+						(void *)i),
+				 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void
+no_block_is_missed_while_the_filter_grows(void **state)
+{
+	unsigned left = 0, set = 0;
+
+	(void)state;
+	pool.count = 0;
+	run_in_threads(grow);
+	assert_int_equal(missed, 0);
+	assert_int_equal(live_filter_current(), LIVE_FILTERS - 1);
+	assert_int_equal(live_each(visit, &left), 0);
+	assert_int_equal(left, THREADS * KEPT);
+	run_in_threads(shrink);
+	assert_int_equal(missed, 0);
+	/* Nor was one counted that is not there. */
+	for (unsigned i = 0; i < 2 * KEPT; i++)
+		for (unsigned self = 0; self < THREADS; self++)
+			set += live_maybe(block_of(self, i));
+	assert_int_equal(set, 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_free_each_others_blocks),
+		cmocka_unit_test(no_block_is_missed_while_the_filter_grows),
 	};
 
 	if (region_init((size_t)64 << 20, 1) != 0 || live_init() != 0)

@@ -17,7 +17,8 @@ record(void)
 {
 	const struct region_header *header = region_header();
 
-	return (const void *)(region_base + header->tables[0].offset_bytes);
+	return region_at(
+		(region_offset)(header->tables[0].offset_bytes / REGION_UNIT));
 }
 
 static bool
