@@ -23,5 +23,6 @@ $(B)/test/bench/%: test/bench/%.c $$(call link_of,test/bench/$$*.c) Makefile
 	$(Q)$(CC) $(BENCH_CFLAGS) $(call cflags_of,$<) -o $@ $< \
 		$(call link_of,$<) $(call libs_of,$<) -lm
 
-bench: all benches $(B)/test/tools/profile_make
+bench: all benches $(B)/test/tools/profile_make \
+		$(B)/test/prog/lib/plugin.so
 	$(Q)./test/bench/run $(ONLY)
