@@ -83,10 +83,11 @@ static void *
 map_first(void)
 {
 	char *guard = sys_reserve(PAGE_BYTES + REGION_INITIAL);
-	char *base = guard + PAGE_BYTES;
+	char *base;
 
 	if (guard == NULL)
 		return NULL;
+	base = guard + PAGE_BYTES;
 	if (!sys_commit(base, REGION_INITIAL)) {
 		sys_unmap(guard, PAGE_BYTES + REGION_INITIAL);
 		return NULL;
