@@ -31,7 +31,7 @@
 static char boot_arena[BOOT_BYTES] __attribute__((aligned(BOOT_ALIGN)));
 static size_t boot_used; /* atomic */
 
-/* The next allocator's own, when ours stand in front of them. */
+/* Atomic: the next allocator's own, when ours stand in front of them. */
 static void (*next_free)(void *p);
 static void *(*next_realloc)(void *p, size_t size);
 
@@ -66,11 +66,18 @@ boot_size(const void *p)
 	return size;
 }
 
+/*
+ * Another thread may have put checked_free() in place, and ours see that
+ * before it sees next_free (relaxed, both): then it looks for itself.
+ */
 static void
 checked_free(void *p)
 {
-	if (!is_boot(p))
-		next_free(p);
+	if (is_boot(p))
+		return;
+	if (unlikely(atomic_load_relaxed(&next_free) == NULL))
+		real_resolve();
+	next_free(p);
 }
 
 static void *
@@ -78,6 +85,8 @@ checked_realloc(void *p, size_t size)
 {
 	void *copy;
 
+	if (unlikely(atomic_load_relaxed(&next_realloc) == NULL))
+		real_resolve();
 	if (!is_boot(p))
 		return next_realloc(p, size);
 	copy = next_realloc(NULL, size);
@@ -213,6 +222,8 @@ next_function(const char *name)
 	return found;
 }
 
+bool real_known;
+
 void
 real_resolve(void)
 {
@@ -220,8 +231,11 @@ real_resolve(void)
 
 	thread_self.inside = 1;
 	/* Relaxed, all: whoever else resolves writes the same values. */
-	next_free = (void (*)(void *))next_function("free");
-	next_realloc = (void *(*)(void *, size_t))next_function("realloc");
+	atomic_store_relaxed(&next_free,
+			     (void (*)(void *))next_function("free"));
+	atomic_store_relaxed(
+		&next_realloc,
+		(void *(*)(void *, size_t))next_function("realloc"));
 #define REAL_LOOK_UP(type, name, parameters, arguments) \
 	atomic_store_relaxed(&real.name, \
 			     (type(*) parameters)next_function(#name));
@@ -234,6 +248,8 @@ real_resolve(void)
 		atomic_store_relaxed(&real.free, next_free);
 	}
 	thread_self.inside = 0;
+	/* Relaxed: who does not see it resolves again, to the same values. */
+	atomic_store_relaxed(&real_known, true);
 	if (real_first_use != NULL)
 		real_first_use();
 	errno = saved;

@@ -9,6 +9,7 @@
 #ifndef HEAPAGENT_REAL_H
 #define HEAPAGENT_REAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "compiler.h"
@@ -47,6 +48,9 @@ extern HIDDEN struct real_functions real;
  * called, after they are known. Keeps errno. [any]
  */
 void real_resolve(void);
+
+/* Atomic: the functions are known, and first_use has begun. */
+extern HIDDEN bool real_known;
 
 /* Runs at the first use, once the functions are known; defined in agent.c. */
 extern void (*real_first_use)(void);

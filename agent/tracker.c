@@ -15,6 +15,7 @@
 #include "config.h"
 #include "counters.h"
 #include "fork.h"
+#include "real.h"
 #include "sampler.h"
 #include "stacks.h"
 #include "sys.h"
@@ -266,6 +267,10 @@ try_sample(struct thread *thread, const void *p, const uintptr_t *frame,
 bool
 tracker_due(size_t size_bytes)
 {
+	/* The first call of all starts the agent, and may be sampled itself. */
+	if (unlikely(!atomic_load_relaxed(&real_known)) &&
+	    thread_self.inside == 0)
+		real_resolve();
 	fork_check();
 	return sampler_due(&thread_self, size_bytes);
 }
