@@ -39,9 +39,11 @@ parse_size(const char *text, uint64_t minimum, uint64_t maximum,
 					   &value))
 			return false;
 	if (*text != '\0') {
-		const char *suffix = strchr(suffixes, *text & ~0x20);
+		/* A space becomes the terminator, which strchr() finds, too. */
+		int letter = *text & ~0x20;
+		const char *suffix = strchr(suffixes, letter);
 
-		if (suffix == NULL || text[1] != '\0' ||
+		if (letter == '\0' || suffix == NULL || text[1] != '\0' ||
 		    __builtin_mul_overflow(value,
 					   UINT64_C(1) << (10 * (suffix -
 								 suffixes + 1)),

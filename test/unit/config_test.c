@@ -77,6 +77,7 @@ rates(void **state)
 	refuse("HEAPAGENT_RATE=-1");
 	refuse("HEAPAGENT_RATE=1KB");
 	refuse("HEAPAGENT_RATE=1 ");
+	refuse("HEAPAGENT_RATE=0 ");
 	refuse("HEAPAGENT_RATE=0x10");
 	refuse("HEAPAGENT_RATE=2T");
 	refuse("HEAPAGENT_RATE=18446744073709551617");
