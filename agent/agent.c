@@ -110,8 +110,7 @@ fork_child(void)
 	modules_fork_child();
 	tracker_fork_child();
 	dump_fork_child();
-	sampler_fork_child(config.children ? config.rate_bytes : 0,
-			   (uint64_t)dump_pid());
+	sampler_fork_child(config.children ? config.rate_bytes : 0);
 	trigger_fork_child();
 }
 
@@ -233,6 +232,7 @@ construct(void)
 			config.unwinder = UNWINDER_CFI;
 		}
 		unseen_look();
+		fork_watch(sampler_before_fork, sampler_in_child);
 		(void)trigger_init();
 		modules_meet_loaded();
 		outside_has_begun();

@@ -45,7 +45,8 @@ static struct {
 	/* Immutable after dump_init(). */
 	char program[PROGRAM_MAX];
 	/* Immutable between forks. */
-	int pid;
+	int pid; /* of the process whose dumps these are; 0: to be asked */
+	bool forked; /* and it was not known at the start */
 	/* The dump's own: one runs at a time. */
 	unsigned sequence; /* of the next dump */
 	struct arena captured;
@@ -101,7 +102,9 @@ dump_fork_child(void)
 	dump.file.temporary[0] = '\0';
 	arena_close(&dump.captured);
 	arena_close(&dump.encoding);
-	dump.pid = sys_getpid();
+	/* Asked for when it is wanted: a sandbox may end us for asking. */
+	dump.pid = 0;
+	dump.forked = true;
 	dump.sequence = 1;
 }
 
@@ -125,6 +128,21 @@ int
 dump_pid(void)
 {
 	return dump.pid;
+}
+
+bool
+dump_is_own(void)
+{
+	int pid = sys_getpid();
+
+	if (pid == dump.pid)
+		return true;
+	/* It may have been a vfork child's, which asked before its parent. */
+	if (!dump.forked || (dump.pid != 0 &&
+			     dump.pid == (int)sys_call0(SYS_getppid)))
+		return false;
+	dump.pid = pid;
+	return true;
 }
 
 static void

@@ -62,8 +62,15 @@ void dump_discard(void);
 /* Removes its temporary file only: its memory is in use elsewhere. [dump] */
 void dump_leave(void);
 
-/* The process whose dumps these are. [any] */
+/* The process whose dumps these are, once dump_is_own(). [any] */
 int dump_pid(void);
+
+/*
+ * True if this process is that; false in a child of vfork(), which has its
+ * memory. In a forked child the process is asked for here, at the first
+ * request, since no system call is made at the fork. [signal]
+ */
+bool dump_is_own(void);
 
 /* Prepares names (executable, directory, comments). [init] */
 int dump_init(void);

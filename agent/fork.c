@@ -2,6 +2,7 @@
 /* fork.c - a page that the kernel wipes in forked children; see fork.h. */
 #include "fork.h"
 
+#include <stddef.h>
 #include <sys/mman.h>
 
 #include "sys.h"
@@ -34,6 +35,22 @@ fork_init(void (*child)(void))
 	run_in_child = child;
 	*page = 1;
 	fork_alive = page;
+}
+
+/*
+ * What pthread_atfork() calls, which is linked into each library by itself;
+ * GLIBC_2.3.2. Weak, for other libcs.
+ */
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void),
+			     void (*child)(void), void *library)
+	__attribute__((weak));
+extern HIDDEN void *__dso_handle;
+
+void
+fork_watch(void (*before)(void), void (*in_child)(void))
+{
+	if (__register_atfork != NULL)
+		(void)__register_atfork(before, NULL, in_child, &__dso_handle);
 }
 
 void

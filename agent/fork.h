@@ -3,7 +3,7 @@
  * fork.h - notices that this process is a fork of the one we started in.
  *
  * A page that the kernel clears in the child of a fork (MADV_WIPEONFORK, Linux
- * 4.14) tells, with one load and without pthread_atfork, a system call, or an
+ * 4.14) tells, with one load and without a system call, or an
  * effect on vfork and posix_spawn, whose children share our memory.
  */
 #ifndef HEAPAGENT_FORK_H
@@ -20,6 +20,14 @@
  * fork_check(), before that returns. [init]
  */
 void fork_init(void (*child)(void));
+
+/*
+ * before runs in each thread that calls fork(), in its child right after it.
+ * Not around vfork(), posix_spawn(), _Fork() and clone() by itself. Two
+ * entries of libc's list, which has room for 48 without memory of its own.
+ * [init]
+ */
+void fork_watch(void (*before)(void), void (*in_child)(void));
 
 /* Atomic, in the page that is wiped: 1, and 0 in a child that is news. */
 extern HIDDEN uint32_t *fork_alive;

@@ -28,6 +28,8 @@ static uint64_t seed;
 static uint32_t epoch;
 /* Atomic; how many threads have drawn a start from the seed. */
 static CACHE_ALIGNED uint64_t threads_seeded;
+/* Atomic; how many forks this process has begun. */
+static uint64_t forks;
 
 static uint64_t
 mix(uint64_t z)
@@ -47,9 +49,31 @@ sampler_init(uint64_t rate_bytes)
 }
 
 void
-sampler_fork_child(uint64_t rate_bytes, uint64_t pid)
+sampler_before_fork(void)
 {
-	seed = mix(seed + pid * GOLDEN_GAMMA);
+	/* Relaxed: the child's memory is a copy, made by the same thread. */
+	atomic_add_relaxed(&forks, 1);
+}
+
+void
+sampler_in_child(void)
+{
+	/*
+	 * Another thread's fork may have counted between ours and the copy;
+	 * then both children have the same number, but not the same thread.
+	 */
+	uint64_t number = atomic_load_relaxed(&forks);
+
+	seed = mix(seed + mix(number * GOLDEN_GAMMA + arch_thread_pointer()));
+	/* A new thread's state: its next allocation draws the first gap. */
+	thread_self.countdown_bytes = 0;
+	thread_self.sampling = 0;
+}
+
+void
+sampler_fork_child(uint64_t rate_bytes)
+{
+	seed = mix(seed + GOLDEN_GAMMA);
 	sampler_rate_bytes = rate_bytes;
 	/* Release: as above. */
 	atomic_store_release(&epoch, epoch + 1);

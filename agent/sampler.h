@@ -28,11 +28,19 @@ extern HIDDEN uint64_t sampler_rate_bytes;
 void sampler_init(uint64_t rate_bytes);
 
 /*
- * The same in a forked child, with the parent's seed and the child's own
- * number in place of a draw: a sandbox may end the process for asking the
- * kernel for random bytes. [any]
+ * Around fork(), in the thread that calls it: before it in the parent, and in
+ * the child first of all, which then samples at points of its own, others than
+ * any other child's. No system call: a sandbox may end the process for it.
+ * [any]
  */
-void sampler_fork_child(uint64_t rate_bytes, uint64_t pid);
+void sampler_before_fork(void);
+void sampler_in_child(void);
+
+/*
+ * Sets the rate in a child that was noticed, however it was forked. Threads
+ * notice, as at sampler_init(). [any]
+ */
+void sampler_fork_child(uint64_t rate_bytes);
 
 /*
  * 1 / (1 - exp(-size / rate)) in units of 2^-SAMPLER_WEIGHT_BITS: 1 if the rate

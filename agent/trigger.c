@@ -358,7 +358,7 @@ is_own_process(void)
 {
 	fork_check();
 	/* A child of vfork() has our memory, but is another process. */
-	return sys_getpid() == dump_pid();
+	return dump_is_own();
 }
 
 static uint64_t

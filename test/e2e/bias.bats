@@ -96,3 +96,20 @@ held_to_truth() {
 	held_to_truth "handler 1000000" \
 		/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4
 }
+
+# In each child a block of S bytes is sampled with p = 1 - exp(-S / 524288), of
+# 112 KiB 1 time in 5, and 1.0 of the eight together. With gaps of their own 50
+# children have 50 samples or so, never more than 32 of a size (8 standard errors);
+# with their parent's gap all 50 have the same, or none has any.
+@test "forked children sample at points of their own" {
+	export HEAPAGENT_PROFILES=heap
+	[ "$(preloaded "$PROG/forks" 50)" = 50 ]
+	for file in "$HEAPAGENT_DIR"/*.heap.pb.gz; do
+		"$DECODE" "$file"
+	done | awk '$1 == "sample" && $NF ~ /^bytes=[0-9]{5,}bytes$/ {
+			print $NF
+		}' | sort | uniq -c | tee "$BATS_TEST_TMPDIR/sizes"
+	awk '{ total += $1; if ($1 > 32) same = 1 }
+		END { exit same || total < 20 || total > 90 }' \
+		"$BATS_TEST_TMPDIR/sizes"
+}

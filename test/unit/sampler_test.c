@@ -192,24 +192,38 @@ reseeding_keeps_the_due_sample(void **state)
 	assert_true(thread.random != random);
 }
 
-/* Forked children of one parent sample at points of their own. */
+/* A child's first allocation; the state that its gap came from. */
+static uint64_t
+start_of_child(void)
+{
+	assert_false(thread_self.sampling == 0);
+	sampler_in_child();
+	/* Whatever was left of the parent's gap does not matter. */
+	assert_int_equal(thread_self.countdown_bytes, 0);
+	sampler_fork_child(1);
+	assert_true(allocate(&thread_self, 100));
+	return thread_self.random;
+}
+
+/* Forked children sample at points of their own, and theirs, too. */
 static void
 forked_children_differ(void **state)
 {
-	uint64_t starts[3];
+	uint64_t first, second, third;
 
 	(void)state;
-	for (unsigned pid = 0; pid < 3; pid++) {
-		struct thread thread = { 0 };
-
-		sampler_fork_child(1, 1000 + pid);
-		assert_true(allocate(&thread, 100));
-		starts[pid] = thread.random;
-	}
-	assert_true(starts[0] != starts[1]);
-	assert_true(starts[1] != starts[2]);
-	assert_true(starts[0] != starts[2]);
-	sampler_fork_child(0, 1003);
+	sampler_init(1);
+	assert_true(allocate(&thread_self, 100));
+	sampler_before_fork();
+	first = start_of_child();
+	sampler_before_fork();
+	second = start_of_child();
+	sampler_before_fork();
+	third = start_of_child();
+	assert_true(first != second);
+	assert_true(second != third);
+	assert_true(first != third);
+	sampler_fork_child(0);
 	assert_int_equal(sampler_rate_bytes, 0);
 }
 
