@@ -45,7 +45,7 @@ static struct {
 	/* Immutable after dump_init(). */
 	char program[PROGRAM_MAX];
 	/* Immutable between forks. */
-	int pid; /* of the process whose dumps these are; 0: to be asked */
+	int pid;     /* of the process whose dumps these are; 0: to be asked */
 	bool forked; /* and it was not known at the start */
 	/* The dump's own: one runs at a time. */
 	unsigned sequence; /* of the next dump */
@@ -138,8 +138,8 @@ dump_is_own(void)
 	if (pid == dump.pid)
 		return true;
 	/* It may have been a vfork child's, which asked before its parent. */
-	if (!dump.forked || (dump.pid != 0 &&
-			     dump.pid == (int)sys_call0(SYS_getppid)))
+	if (!dump.forked ||
+	    (dump.pid != 0 && dump.pid == (int)sys_call0(SYS_getppid)))
 		return false;
 	dump.pid = pid;
 	return true;

@@ -233,9 +233,9 @@ real_resolve(void)
 	/* Relaxed, all: whoever else resolves writes the same values. */
 	atomic_store_relaxed(&next_free,
 			     (void (*)(void *))next_function("free"));
-	atomic_store_relaxed(
-		&next_realloc,
-		(void *(*)(void *, size_t))next_function("realloc"));
+	atomic_store_relaxed(&next_realloc,
+			     (void *(*)(void *, size_t))next_function(
+				     "realloc"));
 #define REAL_LOOK_UP(type, name, parameters, arguments) \
 	atomic_store_relaxed(&real.name, \
 			     (type(*) parameters)next_function(#name));
