@@ -18,8 +18,8 @@ BASE_CFLAGS := -std=gnu17 $(WARNINGS) -D_GNU_SOURCE \
 AGENT_CFLAGS := $(BASE_CFLAGS) -Iagent -fPIC -fvisibility=hidden \
 	-ftls-model=initial-exec -fno-stack-protector -fno-math-errno \
 	-fno-trapping-math -foptimize-sibling-calls -fasynchronous-unwind-tables
-AGENT_LDFLAGS := -shared -Wl,-soname,libheapagent.so \
-	-Wl,--version-script=agent/libheapagent.map -Wl,--exclude-libs,ALL \
+AGENT_LDFLAGS = -shared -Wl,-soname,$(@F) \
+	-Wl,--version-script=agent/$(@F:.so=.map) -Wl,--exclude-libs,ALL \
 	-Wl,-z,now,-z,relro,-z,nodelete,-z,defs,-z,noexecstack \
 	-Wl,--no-undefined -Wl,--gc-sections
 AGENT_LIBS := -l:libz.a
@@ -27,15 +27,22 @@ AGENT_LIBS := -l:libz.a
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2))
 
-agent_src := $(wildcard agent/*.c)
+# The same library twice: with operator new and delete, and without.
+agent_src := $(filter-out agent/operators.c,$(wildcard agent/*.c))
 agent_obj := $(agent_src:%.c=$(B)/%.o)
 
 .PHONY: all check bench lint format install demo clean
-all: $(B)/libheapagent.so $(B)/heapagent
+all: $(B)/libheapagent.so $(B)/libheapagent-cxx.so $(B)/heapagent
 
 $(B)/libheapagent.so: $(agent_obj) agent/libheapagent.map
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(AGENT_LDFLAGS) -o $@ $(agent_obj) $(AGENT_LIBS)
+
+$(B)/libheapagent-cxx.so: $(agent_obj) $(B)/agent/operators.o \
+		agent/libheapagent-cxx.map
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(AGENT_LDFLAGS) -o $@ $(agent_obj) \
+		$(B)/agent/operators.o $(AGENT_LIBS)
 
 $(B)/agent/%.o: agent/%.c Makefile
 	$(call say,CC,$<)
@@ -54,6 +61,8 @@ check: all tests
 install: all
 	install -D -m 0755 $(B)/libheapagent.so \
 		$(DESTDIR)$(PREFIX)/lib/heapagent/libheapagent.so
+	install -D -m 0755 $(B)/libheapagent-cxx.so \
+		$(DESTDIR)$(PREFIX)/lib/heapagent/libheapagent-cxx.so
 	install -D -m 0755 $(B)/heapagent $(DESTDIR)$(PREFIX)/bin/heapagent
 	install -D -m 0644 docs/heapagent.1 \
 		$(DESTDIR)$(PREFIX)/share/man/man1/heapagent.1

@@ -55,14 +55,20 @@ static enum {
 } state;
 
 static bool
-is_own_entry(const char *entry, size_t length)
+is_entry(const char *entry, size_t length, const char *own)
 {
-	static const char own[] = "libheapagent.so";
-	size_t own_length = sizeof(own) - 1;
+	size_t own_length = strlen(own);
 
 	return length >= own_length &&
 	       memcmp(entry + length - own_length, own, own_length) == 0 &&
 	       (length == own_length || entry[length - own_length - 1] == '/');
+}
+
+static bool
+is_own_entry(const char *entry, size_t length)
+{
+	return is_entry(entry, length, "libheapagent.so") ||
+	       is_entry(entry, length, "libheapagent-cxx.so");
 }
 
 /* Closes up our own entry in a list separated by colons or spaces. */
@@ -232,6 +238,8 @@ construct(void)
 			config.unwinder = UNWINDER_CFI;
 		}
 		unseen_look();
+		if (unseen_foreign())
+			tracker_watch_nested();
 		fork_watch(sampler_before_fork, sampler_in_child);
 		(void)trigger_init();
 		modules_meet_loaded();

@@ -20,25 +20,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "arch/x86_64.h"
 #include "compiler.h"
+#include "hook.h"
 #include "live.h"
 #include "modules.h"
 #include "real.h"
-#include "thread.h"
 #include "tracker.h"
-
-/*
- * The saved frame pointer and the return address, of a function that keeps a
- * frame: asking for its own address makes gcc give it one.
- */
-#define HOOK_FRAME ((const uintptr_t *)__builtin_frame_address(0))
-
-static inline bool
-countdown(size_t size)
-{
-	return unlikely(arch_countdown(&thread_self.countdown_bytes, size));
-}
 
 /* The hook of a function that allocates size bytes, and its slow half. */
 #define ALLOCATING_HOOK(name, parameters, arguments) \
@@ -46,13 +33,12 @@ countdown(size_t size)
 	{ \
 		bool due = tracker_due(size); \
 		void *p = real.name arguments; \
-		if (due) \
-			tracker_allocated(p, size, HOOK_FRAME); \
+		tracker_allocated(p, size, HOOK_FRAME, due); \
 		return p; \
 	} \
 	EXPORT void *name parameters \
 	{ \
-		if (countdown(size)) \
+		if (hook_countdown(size)) \
 			return name##_slow arguments; \
 		return real.name arguments; \
 	}
@@ -89,8 +75,7 @@ calloc_slow(size_t count, size_t size)
 	bool due = tracker_due(count * size);
 	void *p = real.calloc(count, size);
 
-	if (due)
-		tracker_allocated(p, count * size, HOOK_FRAME);
+	tracker_allocated(p, count * size, HOOK_FRAME, due);
 	return p;
 }
 
@@ -101,7 +86,7 @@ calloc(size_t count, size_t size)
 
 	/* What overflows fails for certain: it is not counted. */
 	if (likely(!__builtin_mul_overflow(count, size, &bytes)) &&
-	    countdown(bytes))
+	    hook_countdown(bytes))
 		return calloc_slow(count, size);
 	return real.calloc(count, size);
 }
@@ -112,8 +97,7 @@ realloc_slow(void *p, size_t size)
 	bool due = tracker_due(size);
 	void *q = real.realloc(p, size);
 
-	if (due)
-		tracker_allocated(q, size, HOOK_FRAME);
+	tracker_allocated(q, size, HOOK_FRAME, due);
 	return q;
 }
 
@@ -127,14 +111,14 @@ realloc_detach_slow(void *p, size_t size)
 {
 	struct live_block block;
 	bool sampled = tracker_detach(p, &block);
+	bool due = hook_countdown(size) && tracker_due(size);
 	void *q = real.realloc(p, size);
 
 	if (sampled && q == NULL && size != 0)
 		tracker_attach(p, &block);
 	else if (sampled)
 		tracker_freed(&block);
-	if (q != NULL && countdown(size) && tracker_due(size))
-		tracker_allocated(q, size, HOOK_FRAME);
+	tracker_allocated(q, size, HOOK_FRAME, due);
 	return q;
 }
 
@@ -143,7 +127,7 @@ realloc(void *p, size_t size)
 {
 	if (live_maybe(p) || unlikely(size == 0))
 		return realloc_detach_slow(p, size);
-	if (countdown(size))
+	if (hook_countdown(size))
 		return realloc_slow(p, size);
 	return real.realloc(p, size);
 }
@@ -166,15 +150,14 @@ posix_memalign_slow(void **p, size_t alignment, size_t size)
 	bool due = tracker_due(size);
 	int error = real.posix_memalign(p, alignment, size);
 
-	if (due)
-		tracker_allocated(error == 0 ? *p : NULL, size, HOOK_FRAME);
+	tracker_allocated(error == 0 ? *p : NULL, size, HOOK_FRAME, due);
 	return error;
 }
 
 EXPORT int
 posix_memalign(void **p, size_t alignment, size_t size)
 {
-	if (countdown(size))
+	if (hook_countdown(size))
 		return posix_memalign_slow(p, alignment, size);
 	return real.posix_memalign(p, alignment, size);
 }

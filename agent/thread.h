@@ -19,6 +19,7 @@
 struct thread {
 	/* Bytes until the next sample; what every allocation subtracts from. */
 	uint64_t countdown_bytes;
+	uintptr_t noted; /* the last block that a slow path gave out */
 	uint64_t random; /* generator state; 0: the thread is new */
 	struct span own; /* see span.h */
 	/* Not 0 while the thread takes a sample: the frame's place, or 1 */

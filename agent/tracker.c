@@ -28,6 +28,8 @@
  * (test/prog/small_stacks.c).
  */
 #define SAMPLE_STACK_BYTES 1280
+/* Immutable once the program runs; see tracker_watch_nested(). */
+static READ_MOSTLY bool nested;
 
 void
 tracker_fork_child(void)
@@ -264,24 +266,47 @@ try_sample(struct thread *thread, const void *p, const uintptr_t *frame,
 	return kept;
 }
 
+void
+tracker_watch_nested(void)
+{
+	nested = true;
+}
+
 bool
 tracker_due(size_t size_bytes)
 {
+	struct thread *thread = &thread_self;
+
 	/* The first call of all starts the agent, and may be sampled itself. */
-	if (unlikely(!atomic_load_relaxed(&real_known)) &&
-	    thread_self.inside == 0)
+	if (unlikely(!atomic_load_relaxed(&real_known)) && thread->inside == 0)
 		real_resolve();
 	fork_check();
-	return sampler_due(&thread_self, size_bytes);
+	if (!sampler_due(thread, size_bytes))
+		return false;
+	if (unlikely(nested)) {
+		/* As a new thread's: a call within this one comes by here. */
+		thread->countdown_bytes = 0;
+		thread->sampling = 0;
+		thread->noted = 0;
+	}
+	return true;
 }
 
 void
-tracker_allocated(const void *p, size_t size_bytes, const uintptr_t *frame)
+tracker_allocated(const void *p, size_t size_bytes, const uintptr_t *frame,
+		  bool due)
 {
 	struct thread *thread = &thread_self;
 	struct live_block block;
 
 	if (p == NULL)
+		return;
+	if (unlikely(nested)) {
+		/* The block of a call within this one, which has counted. */
+		due = due && thread->noted != (uintptr_t)p;
+		thread->noted = (uintptr_t)p;
+	}
+	if (!due)
 		return;
 	block = (struct live_block){
 		.size_bytes = size_bytes,

@@ -23,13 +23,20 @@ void tracker_fork_child(void);
 bool tracker_due(size_t size_bytes);
 
 /*
- * After an allocation that is sampled: records it. p may be NULL (it failed:
+ * The next allocator is not libc's, and may serve a call by one of ours: then
+ * that one counts, and not the call around it. [init]
+ */
+void tracker_watch_nested(void);
+
+/*
+ * After an allocation that tracker_due() was asked about, with its answer:
+ * records the block if it is sampled. p may be NULL (it failed:
  * there is nothing to record). frame is the frame address of the hook: the
  * saved frame pointer, then the return address into the program. errno is
  * kept. [hook]
  */
-void tracker_allocated(const void *p, size_t size_bytes,
-		       const uintptr_t *frame);
+void tracker_allocated(const void *p, size_t size_bytes, const uintptr_t *frame,
+		       bool due);
 
 /*
  * Takes a block out of the live table, before the real free or realloc gets

@@ -10,10 +10,10 @@
 #include "unseen.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 
 #include "compiler.h"
 #include "loader.h"
@@ -80,6 +80,16 @@ unseen_look(void)
 	else if (operator_new != NULL &&
 		 same_file((uintptr_t)operator_new, next_malloc, &object))
 		say("operator new", &object, ", which goes past malloc");
+}
+
+bool
+unseen_foreign(void)
+{
+	struct loader_object object;
+
+	/* Any function of libc's that nobody replaces. */
+	return !same_file((uintptr_t)real.malloc, (uintptr_t)getauxval,
+			  &object);
 }
 
 const char *

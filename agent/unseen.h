@@ -14,11 +14,16 @@
 #ifndef HEAPAGENT_UNSEEN_H
 #define HEAPAGENT_UNSEEN_H
 
+#include <stdbool.h>
+
 /* Makes the table; its text is empty. 0 or -ENOMEM. [init] */
 int unseen_init(void);
 
 /* Looks who serves the program, once its libraries are there. [init] */
 void unseen_look(void);
+
+/* True if the allocator behind our hooks is not libc's. [init] */
+bool unseen_foreign(void);
 
 /* The line, "" if there is nothing to say. After unseen_init(). [any] */
 const char *unseen_text(void);

@@ -97,6 +97,11 @@ held_to_truth() {
 		/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4
 }
 
+# lib/bump.c makes calloc of malloc, which is our hook.
+@test "an allocator that serves one call by another: each block counts once" {
+	held_to_truth "calloc 1000000" "$PROG/lib/bump.so"
+}
+
 # In each child a block of S bytes is sampled with p = 1 - exp(-S / 524288), of
 # 112 KiB 1 time in 5, and 1.0 of the eight together. With gaps of their own 50
 # children have 50 samples or so, never more than 32 of a size (8 standard errors);

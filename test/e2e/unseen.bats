@@ -64,3 +64,43 @@ build() {
 		"$PROG/exact" 1000 plain
 	[ "$(said)" = "malloc of $LIBRARIES/libjemalloc.so.2" ]
 }
+
+# The library with operator new and delete.
+
+# holds: what the newest profile has of holds_new, as the program prints it.
+holds() {
+	wait_dumps 1
+	all_valid
+	local heap
+	heap=$(newest heap)
+	echo "$(sums "$heap" "/$1") $(sum "$heap" alloc_objects "/$1")" \
+		"$(sum "$heap" alloc_space "/$1")"
+}
+
+@test "operator new and delete past malloc: every form is in the profile" {
+	AGENT=$ROOT/build/libheapagent-cxx.so
+	for other in libjemalloc.so.2 libtcmalloc_minimal.so.4 \
+		libmimalloc.so.2; do
+		rm -f "$HEAPAGENT_DIR"/*
+		PRELOAD="$AGENT:$LIBRARIES/$other" run_agent "$PROG/holds_new"
+		[ "$(agent_status)" = 0 ]
+		[ "$(holds holds_new)" = "2000 200000 4000 400000" ]
+		[ -z "$(said)" ]
+		rm -f "$HEAPAGENT_DIR"/*
+		build g++ holds_new.cc "$LIBRARIES/$other"
+		PRELOAD=$AGENT run_agent "$BATS_TEST_TMPDIR/built"
+		[ "$(agent_status)" = 0 ]
+		[ "$(holds built)" = "2000 200000 4000 400000" ]
+	done
+}
+
+@test "operator new of the C++ runtime counts once, in the hook of malloc" {
+	AGENT=$ROOT/build/libheapagent-cxx.so
+	PRELOAD=$AGENT same "$PROG/holds_new"
+	# libstdc++ rounds what is aligned up to its alignment: 128 bytes.
+	[ "$(holds holds_new)" = "2000 228000 4000 456000" ]
+	rm -f "$HEAPAGENT_DIR"/*
+	# It throws through its frames, and a C program does not notice it.
+	PRELOAD=$AGENT same "$PROG/unwind_throw"
+	PRELOAD=$AGENT same "$PROG/exact" 20000
+}

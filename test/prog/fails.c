@@ -8,12 +8,15 @@
  *	fails jump COUNT	the failing one is left by a jump out of it
  *(same) fails handler COUNT	as nest, in tcmalloc's new_handler (preloaded)
  *
+ *	fails calloc COUNT	none does, and the good ones are callocs
+ *
  * COUNT blocks of 100 bytes are allocated and freed. Asks for a dump and
  * prints the bytes of them.
  */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,9 +100,9 @@ fail_otherwise(const char *mode)
 }
 
 static __attribute__((noinline)) void
-good(void)
+good(bool by_calloc)
 {
-	sink = malloc(SIZE);
+	sink = by_calloc ? calloc(1, SIZE) : malloc(SIZE);
 	free(sink);
 }
 
@@ -108,13 +111,14 @@ main(int argc, char **argv)
 {
 	unsigned long count = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
 	unsigned each = argc > 3 ? (unsigned)atoi(argv[3]) : 0;
+	bool by_calloc = argc > 1 && strcmp(argv[1], "calloc") == 0;
 
-	if (argc > 1 && strcmp(argv[1], "plain") != 0)
+	if (argc > 1 && strcmp(argv[1], "plain") != 0 && !by_calloc)
 		fail_otherwise(argv[1]);
 	for (unsigned long i = 0; i < count; i++) {
 		for (unsigned n = 0; n < each; n++)
 			fail(n);
-		good();
+		good(by_calloc);
 	}
 	kill(getpid(), SIGUSR2);
 	printf("%lu\n", count * SIZE);
