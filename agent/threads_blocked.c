@@ -52,27 +52,42 @@ switches(const struct threads *threads, int tid)
 	       number_after(status, "\nnonvoluntary_ctxt_switches:");
 }
 
+static bool
+is_futex_wait(const struct thread_call *call)
+{
+	int command = (int)call->arguments[1] & FUTEX_CMD_MASK;
+
+	return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
+}
+
 /*
- * True if the kernel goes on with the call after a stop, for whatever it waits:
- * it restarts it, or has kept what remains of its time. Of calls that a driver
- * or a file system serves nobody knows.
+ * True if the call goes on after a stop, for whatever it waits: the kernel
+ * restarts it or has kept what remains of its time, or it is made again
+ * (threads_ptrace.c). Of calls that a driver or a file system serves nobody
+ * knows. Where the kernel writes what remains to the program's memory, it says
+ * EINTR if it cannot.
  */
 static bool
 is_deaf(const struct thread_call *call)
 {
 	switch (call->nr) {
+	case SYS_pause:
 	case SYS_poll:
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:
+	case SYS_wait4:
+	case SYS_waitid:
 		return true;
 	case SYS_futex:
-		switch ((int)call->arguments[1] & FUTEX_CMD_MASK) {
-		case FUTEX_WAIT:
-		case FUTEX_WAIT_BITSET:
-			return true;
-		default:
-			return false;
-		}
+		return is_futex_wait(call);
+	case SYS_ppoll:
+		return call->arguments[2] == 0;
+	case SYS_select:
+	case SYS_pselect6:
+		return call->arguments[4] == 0;
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		return (int)call->arguments[3] < 0;
 	default:
 		return false;
 	}

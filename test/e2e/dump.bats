@@ -51,8 +51,8 @@ threads_are_named() {
 		"rt_sigtimedwait:"*" in_sigwait "* ]]
 	[ "$(counter_of threads_unanswered)" = 0 ]
 	[ "$(counter_of threads_by_signal)" = 0 ]
-	# Three in each, but for what runs or waits in poll, futex, nanosleep.
-	[ "$(counter_of threads_by_syscall_file)" = 6 ]
+	# Two in each: sigwait, and a time-out of epoll's. Others may be late.
+	[ "$(counter_of threads_by_syscall_file)" -ge 4 ]
 	"$CHECKVALID" "$HEAPAGENT_DIR"/*.pb.gz
 	# Exit status 0: no thread's call has returned.
 	finish

@@ -32,6 +32,19 @@ says() {
 	[ $found = 1 ]
 }
 
+# by_ptrace_and_proc STOPPED READ [MORE]: that many of the nine threads were. On a
+# busy machine one of the stopped may get no processor in time, and is then read
+# where it is blocked; the one that runs is stopped in any case.
+by_ptrace_and_proc() {
+	local how stopped read
+	how=$("$DECODE" "$(newest threads)" | sed -n 's/^comment threads: //p')
+	echo "$how"
+	[[ $how =~ ^"9 listed: 1 self, "([0-9])" by ptrace, "([0-9])" by /proc (not stopped)""${3:-}"$ ]]
+	stopped=${BASH_REMATCH[1]} read=${BASH_REMATCH[2]}
+	[ $((stopped + read)) -eq $(($1 + $2)) ]
+	[ "$read" -ge "$2" ]
+}
+
 says_nothing_of_ptrace() {
 	! "$DECODE" "$(newest heap)" | grep -q '^comment ptrace'
 }
@@ -63,7 +76,7 @@ all_but_woken() {
 @test "nobody is refused: no word of it" {
 	start dump_threads
 	dump 1
-	says threads '9 listed: 1 self, 5 by ptrace, 3 by /proc \(not stopped\)'
+	by_ptrace_and_proc 6 2
 	says_nothing_of_ptrace
 	finish
 }
@@ -120,7 +133,7 @@ all_but_woken() {
 	wait_for 20 traced "$tid"
 	dump 1
 	all_but_woken
-	says threads '9 listed: 1 self, 4 by ptrace, 4 by /proc \(not stopped\)'
+	by_ptrace_and_proc 5 3
 	says ptrace "refused for 1 \(EPERM, traced by $tracer\): 1 by /proc \(not stopped\)"
 	kill "$tracer"
 	wait "$tracer" || true
@@ -135,7 +148,7 @@ all_but_woken() {
 	wait_for 20 traced "$host"
 	dump 1
 	all_but_woken
-	says threads '9 listed: 1 self, 5 by ptrace, 3 by /proc \(not stopped\)'
+	by_ptrace_and_proc 6 2
 	says ptrace "refused for 1 \(EPERM, traced by $tracer\): 1 self"
 	kill "$tracer"
 	wait "$tracer" || true
@@ -150,7 +163,7 @@ all_but_woken() {
 	tracer=$!
 	wait_for 20 traced "$tid"
 	dump 1
-	says threads '9 listed: 1 self, 4 by ptrace, 3 by /proc \(not stopped\), 1 not answering'
+	by_ptrace_and_proc 5 2 ', 1 not answering'
 	says ptrace "refused for 1 \(EPERM, traced by $tracer\): 1 not answering"
 	[ "$(counter_of threads_unanswered)" = 1 ]
 	kill "$tracer"
@@ -193,6 +206,6 @@ as_nobody() {
 	start dump_threads
 	dump 1
 	all_but_woken
-	says threads '9 listed: 1 self, 5 by ptrace, 3 by /proc \(not stopped\)'
+	by_ptrace_and_proc 6 2
 	finish
 }
