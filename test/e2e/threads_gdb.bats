@@ -92,8 +92,9 @@ stack() {
 	is_ready
 	dump "$host"
 	# 20 wait in epoll_wait with a time-out below a frame of variable size,
-	# 20 in read, 2 in the same way on a coroutine's and an alternate stack.
-	compare "$host" 42
+	# 20 in read, 2 in the same way on a coroutine's and an alternate stack;
+	# some may get no processor to stop in time, and are read so, too.
+	compare "$host" 46
 	[ "$threads" -eq 209 ]
 	[ "$frames" -ge 7000 ]
 	stack coroutine | grep -q ' coroutine_body __start_context$'
@@ -110,7 +111,7 @@ stack() {
 		start "$PROG/known_places" $kind
 		is_ready
 		dump "$host"
-		compare "$host" 42
+		compare "$host" 46
 		[ "$threads" -eq 209 ]
 		[ "$(counter "$(find_file "$host" threads)" dumps_faulted)" = 0 ]
 			case $kind in

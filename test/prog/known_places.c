@@ -240,7 +240,7 @@ coroutine_unstopped(void)
 static void
 fiber_body(void)
 {
-	go(0xe4, 5, 3);
+	go(0xe4, 5, 0);
 	abort();
 }
 
