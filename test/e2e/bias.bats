@@ -111,7 +111,7 @@ held_to_truth() {
 	[ "$(preloaded "$PROG/forks" 50)" = 50 ]
 	for file in "$HEAPAGENT_DIR"/*.heap.pb.gz; do
 		"$DECODE" "$file"
-	done | awk '$1 == "sample" && $NF ~ /^bytes=[0-9]{5,}bytes$/ {
+	done | awk '$1 == "sample" && $NF ~ /^bytes=[0-9][0-9][0-9][0-9][0-9]+bytes$/ {
 			print $NF
 		}' | sort | uniq -c | tee "$BATS_TEST_TMPDIR/sizes"
 	awk '{ total += $1; if ($1 > 32) same = 1 }
