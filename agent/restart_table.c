@@ -39,11 +39,10 @@ enum form {
 	FORM_ONCE, /* the second one would say or do something else */
 };
 
-/* What becomes of it if its thread is stopped by ptrace and goes on. */
-enum stopped {
-	STOP_UNNOTICED, /* the kernel goes on with it */
-	STOP_EINTR,
-	STOP_ENDS, /* it ends early, and must not be made again */
+/* If its thread is stopped by ptrace and goes on: */
+enum {
+	STOP_NOTHING = 0, /* the kernel goes on with it, or it is not for us */
+	STOP_EINTR = 1,	  /* it says EINTR, and may be made again */
 };
 
 struct call {
@@ -54,19 +53,19 @@ struct call {
 };
 
 static const struct call calls[] = {
-	{ SYS_pause, FORM_ALWAYS, 0, STOP_UNNOTICED },
-	{ SYS_rt_sigsuspend, FORM_ALWAYS, 0, STOP_UNNOTICED },
-	{ SYS_poll, FORM_NEGATIVE, 2, STOP_UNNOTICED },
-	{ SYS_ppoll, FORM_WRITTEN, 2, STOP_UNNOTICED },
-	{ SYS_select, FORM_WRITTEN, 4, STOP_UNNOTICED },
-	{ SYS_pselect6, FORM_WRITTEN, 4, STOP_UNNOTICED },
+	{ SYS_pause, FORM_ALWAYS, 0, STOP_NOTHING },
+	{ SYS_rt_sigsuspend, FORM_ALWAYS, 0, STOP_NOTHING },
+	{ SYS_poll, FORM_NEGATIVE, 2, STOP_NOTHING },
+	{ SYS_ppoll, FORM_WRITTEN, 2, STOP_NOTHING },
+	{ SYS_select, FORM_WRITTEN, 4, STOP_NOTHING },
+	{ SYS_pselect6, FORM_WRITTEN, 4, STOP_NOTHING },
 	{ SYS_epoll_wait, FORM_NEGATIVE, 3, STOP_EINTR },
 	{ SYS_epoll_pwait, FORM_NEGATIVE, 3, STOP_EINTR },
 	{ SYS_epoll_pwait2, FORM_POINTER, 3, STOP_EINTR },
 	{ SYS_rt_sigtimedwait, FORM_POINTER, 2, STOP_EINTR },
-	{ SYS_nanosleep, FORM_SLEEP, 0, STOP_UNNOTICED },
-	{ SYS_clock_nanosleep, FORM_SLEEP, 2, STOP_UNNOTICED },
-	{ SYS_futex, FORM_FUTEX, 3, STOP_UNNOTICED },
+	{ SYS_nanosleep, FORM_SLEEP, 0, STOP_NOTHING },
+	{ SYS_clock_nanosleep, FORM_SLEEP, 2, STOP_NOTHING },
+	{ SYS_futex, FORM_FUTEX, 3, STOP_NOTHING },
 	{ SYS_semop, FORM_ALWAYS, 0, STOP_EINTR },
 	{ SYS_semtimedop, FORM_POINTER, 3, STOP_EINTR },
 	{ SYS_msgrcv, FORM_ALWAYS, 0, STOP_EINTR },
@@ -74,9 +73,8 @@ static const struct call calls[] = {
 	{ SYS_io_getevents, FORM_EVENTS, 4, STOP_EINTR },
 	{ SYS_io_pgetevents, FORM_EVENTS, 4, STOP_EINTR },
 	{ SYS_io_uring_enter, FORM_URING, 0, STOP_EINTR },
-	{ SYS_close, FORM_ONCE, 0, STOP_ENDS }, /* SO_LINGER */
 	/* With SO_SNDTIMEO. Made again it would say EALREADY. */
-	{ SYS_connect, FORM_ONCE, 0, STOP_ENDS },
+	{ SYS_connect, FORM_ONCE, 0, STOP_NOTHING },
 	/*
 	 * Of a socket with SO_RCVTIMEO or SO_SNDTIMEO (the kernel restarts
 	 * the others). The time-out begins anew.
@@ -109,14 +107,6 @@ find(long nr)
 		if (calls[i].nr == nr)
 			return &calls[i];
 	return NULL;
-}
-
-bool
-restart_notices_stop(long nr)
-{
-	const struct call *call = find(nr);
-
-	return call != NULL && call->stopped != STOP_UNNOTICED;
 }
 
 bool

@@ -21,13 +21,8 @@ enum restart {
 /* What to do about an interrupted call with these six arguments. [any] */
 enum restart restart_how(long nr, const uint64_t *arguments);
 
-/*
- * True if the call ends early, with EINTR or otherwise, even if no handler
- * runs: when the thread is stopped by ptrace and goes on. [any]
- */
-bool restart_notices_stop(long nr);
-
-/* True if that is EINTR, and the call can be made again then. [any] */
+/* True if the call says EINTR when its thread is stopped by ptrace and goes on,
+ * though no handler runs, and can be made again then. [any] */
 bool restart_follows_stop(long nr);
 
 /*
