@@ -36,7 +36,8 @@ struct status {
 	struct side allocated;
 	uint64_t buckets;
 	uint64_t resident_bytes;
-	double seconds; /* since profiling began */
+	double seconds;	  /* since profiling began */
+	char unseen[256]; /* what goes past the agent, "" if nothing does */
 };
 
 /* In the order of enum counter. */
@@ -122,6 +123,10 @@ read_region(struct status *status)
 				    strerror(-error));
 	}
 	status->resident_bytes = region_view_resident_bytes(&status->view);
+	if (region_view_table(&status->view, "unseen", status->unseen,
+			      sizeof(status->unseen)) ||
+	    !memchr(status->unseen, '\0', sizeof(status->unseen)))
+		*status->unseen = '\0';
 	region_view_close(&status->view);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	status->seconds = (double)now.tv_sec + (double)now.tv_nsec * 1e-9 -
@@ -231,7 +236,6 @@ print_missing(const struct status *status)
 	const struct region_header *header = &status->view.header;
 	double values[COUNTER_COUNT];
 	struct missing_line line;
-	char unseen[256];
 
 	for (unsigned i = 0; i < COUNTER_COUNT; i++)
 		values[i] = (double)header->counters[i];
@@ -239,10 +243,8 @@ print_missing(const struct status *status)
 			    status->allocated.bytes);
 	if (*line.text)
 		printf("missing    %s\n", line.text);
-	if (!region_view_table(&status->view, "unseen", unseen,
-			       sizeof(unseen)) &&
-	    *unseen && memchr(unseen, '\0', sizeof(unseen)))
-		printf("not seen   %s\n", unseen);
+	if (*status->unseen)
+		printf("not seen   %s\n", status->unseen);
 	if (!status->allocated.samples && header->rate_bytes > 1 && !*line.text)
 		puts("nothing was sampled: fewer bytes were allocated than "
 		     "there "

@@ -36,7 +36,8 @@ static const char *const names[] = {
 	"dlopen",
 	"dlsym",
 	"fork",
-	"sigaction",
+	"sigprocmask",
+	"kill",
 	"pthread_create",
 };
 
