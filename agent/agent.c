@@ -9,6 +9,7 @@
  * constructor.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -163,6 +164,34 @@ make_tables(void)
 	return error;
 }
 
+/* Written by start(), which one thread runs, before anybody reads it. */
+static bool has_no_memory;
+
+static void
+answer_nothing(int signal)
+{
+	(void)signal;
+}
+
+/*
+ * Where there was no memory for the tables there are no dumps, but who asks for
+ * one does not know that, and the signal must not end the program.
+ */
+static void
+ignore_requests(void)
+{
+	struct sigaction action = {
+		.sa_handler = answer_nothing,
+		.sa_flags = SA_RESTART | SA_ONSTACK,
+	};
+	struct sigaction before;
+
+	if (config.signal != 0 &&
+	    sigaction(config.signal, NULL, &before) == 0 &&
+	    before.sa_handler == SIG_DFL)
+		(void)sigaction(config.signal, &action, NULL);
+}
+
 static bool
 start_tables(void)
 {
@@ -194,6 +223,7 @@ start_tables(void)
 	if (error != 0) {
 		log_warn("no profiles: cannot make the tables: %s",
 			 log_error_text(error));
+		has_no_memory = true;
 		return false;
 	}
 	fork_init(fork_child);
@@ -244,6 +274,8 @@ construct(void)
 		(void)trigger_init();
 		modules_meet_loaded();
 		outside_has_begun();
+	} else if (has_no_memory) {
+		ignore_requests();
 	}
 	errno = saved;
 }
