@@ -16,6 +16,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "arch/x86_64_child.h"
 #include "atomics.h"
 #include "buffers.h"
 #include "compiler.h"
@@ -213,7 +214,9 @@ start_tables(void)
 	config_read(envp);
 	if (!config.children)
 		leave_children_alone(envp);
-	if (!sys_readable_check())
+	/* (Valgrind knows what can be read, and takes the trial for an error.)
+	 */
+	if (!arch_under_valgrind() && !sys_readable_check())
 		log_warn("this kernel does not say what memory can be read: "
 			 "stacks will be short");
 	span_init();

@@ -77,7 +77,7 @@ held_to_truth() {
 			sub("alloc_space=", "", $3)
 			total += $3
 		}
-		END { printf "%d\n", total }')
+		END { printf "%.0f\n", total }')
 	echo "# $1: truth $truth, profile $got" >&3
 	[ "$truth" = 100000000 ]
 	[ "$got" -gt $((truth - 1249000)) ]

@@ -22,10 +22,12 @@ load oracle2
 }
 
 # zlib's part included. Moves of whole registers raise nothing: only what
-# computes, compares or converts does, and what loads the control words.
+# computes, compares or converts does, and what loads the control words. (But for
+# try() of resume.c: the dump child loads its own back after a trial.)
 @test "the library has no instruction that computes in floating point" {
-	objdump -d --no-show-raw-insn "$AGENT" | cut -f2- \
-		>"$BATS_TEST_TMPDIR/code"
+	objdump -d --no-show-raw-insn "$AGENT" |
+		awk '/^[0-9a-f]+ <.*>:$/ { skip = $2 == "<try>:" } !skip' |
+		cut -f2- >"$BATS_TEST_TMPDIR/code"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/code")" -gt 10000 ]
 	refute grep -E '^v?(cvt|(add|sub|mul|div|sqrt|rsqrt|rcp|min|max|round|cmp|comi|ucomi|fn?m(add|sub)[0-9]*|dp|h?add|hsub|addsub)(s|p)[sd]\>|(ld|st)mxcsr)' \
 		"$BATS_TEST_TMPDIR/code"

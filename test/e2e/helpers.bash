@@ -51,7 +51,7 @@ sum() {
 		}
 		$1 == "frame" && depth++ > 0 && only == "innermost" { next }
 		$1 == "frame" && $0 ~ regex { hit = 1 }
-		END { flush(); printf "%d\n", total }'
+		END { flush(); printf "%.0f\n", total }'
 }
 
 # nginx_conf SERVER [DIRECTIVES [HTTP-DIRECTIVES]]: a configuration of nginx
@@ -111,7 +111,7 @@ name_offsets() {
 # total TYPE: adds up a sample type over what stacks() printed.
 total() {
 	sed -n "s/^.* $1=\([0-9]*\).*$/\1/p" |
-		awk '{ total += $1 } END { printf "%d\n", total }'
+		awk '{ total += $1 } END { printf "%.0f\n", total }'
 }
 
 # oracle [-i MS] [-b LIBRARY] [-a LIBRARY] COMMAND...: runs the

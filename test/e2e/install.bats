@@ -19,6 +19,7 @@ setup() {
 		>"$BATS_TEST_TMPDIR/have"
 	diff "$BATS_TEST_TMPDIR/have" - <<-END
 		755 opt/agent/bin/heapagent
+		755 opt/agent/lib/heapagent/libheapagent-cxx.so
 		755 opt/agent/lib/heapagent/libheapagent.so
 		644 opt/agent/share/bash-completion/completions/heapagent
 		644 opt/agent/share/man/man1/heapagent.1
