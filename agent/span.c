@@ -14,8 +14,7 @@
 #include "compiler.h"
 #include "sys.h"
 
-/* Every kernel and loader here uses 4 KiB pages (x86-64). */
-#define PAGE_BYTES ((uintptr_t)4096)
+#define PAGE_BYTES SPAN_PAGE_BYTES
 
 /* Of a main stack without a limit: so much of it may be its thread's own. */
 #define MAIN_STACK_MAX ((uintptr_t)1 << 30)

@@ -19,6 +19,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Every kernel and loader here uses 4 KiB pages (x86-64). */
+#define SPAN_PAGE_BYTES ((uintptr_t)4096)
+
 struct span {
 	uintptr_t low; /* [low, high); empty when low == high */
 	uintptr_t high;

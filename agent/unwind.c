@@ -49,9 +49,16 @@ look_up(struct walk *walk)
 		*walk->frame++ = frame_make(FRAME_MODULE_NONE, pc);
 		return;
 	}
-	walk->row = unwind_row_of_module(module, walk->ip, &name,
-					 unwind_is_above_signal(walk),
+	walk->row = unwind_row_of_module(module, walk->ip, &name, false,
 					 walk->cfi_memory);
+	/* Where the tables say nothing the stack may: it is read only then. */
+	if ((walk->row == ROW_NONE ||
+	     (walk->row == ROW_OUTERMOST && name != pc)) &&
+	    unwind_may_be_above_signal(walk)) {
+		name = pc;
+		walk->row = unwind_row_of_module(module, walk->ip, &name, true,
+						 walk->cfi_memory);
+	}
 	*walk->frame = frame_make(number, name - module->bias);
 	if (walk->cacheable)
 		row_cache_put(pc, walk->salt, walk->row, *walk->frame);

@@ -42,8 +42,8 @@ unwind_enter(struct walk *walk, uintptr_t address)
 	return walk->span.high > walk->span.low;
 }
 
-bool
-unwind_is_above_signal(struct walk *walk)
+static bool
+is_above_signal(struct walk *walk)
 {
 	const ucontext_t *context = (const ucontext_t *)walk->sp;
 	const greg_t *registers = context->uc_mcontext.gregs;
@@ -54,13 +54,29 @@ unwind_is_above_signal(struct walk *walk)
 	       (uint16_t)registers[REG_CSGSFS] == user_cs;
 }
 
+bool
+unwind_may_be_above_signal(struct walk *walk)
+{
+	const ucontext_t *context = (const ucontext_t *)walk->sp;
+	uintptr_t at = (uintptr_t)&context->uc_mcontext.gregs[REG_CSGSFS];
+
+	/*
+	 * A stack that its program made out of a part of the thread's may end
+	 * at sp, with a guard above it.
+	 */
+	if (walk->on_own && ((at + 7) ^ (walk->sp - 1)) >= SPAN_PAGE_BYTES &&
+	    !sys_readable(at))
+		return false;
+	return is_above_signal(walk);
+}
+
 static enum step
 step_signal(struct walk *walk)
 {
 	const ucontext_t *context = (const ucontext_t *)walk->sp;
 	const greg_t *registers = context->uc_mcontext.gregs;
 
-	if (!unwind_is_above_signal(walk) ||
+	if (!is_above_signal(walk) ||
 	    !reach(walk, (uintptr_t)&registers[REG_R8]) ||
 	    !reach(walk, (uintptr_t)&registers[REG_RIP]))
 		return STEP_TRUNCATED;

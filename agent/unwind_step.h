@@ -62,9 +62,9 @@ bool unwind_enter(struct walk *walk, uintptr_t address);
 
 /*
  * True if what lies at sp can be the context that a signal's handler returns
- * to.
+ * to. A guess, which asks for what is on another page.
  */
-bool unwind_is_above_signal(struct walk *walk);
+bool unwind_may_be_above_signal(struct walk *walk);
 
 /* From the last frame to its caller by walk->row, whatever kind it is. */
 enum step unwind_step(struct walk *walk);

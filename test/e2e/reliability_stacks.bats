@@ -175,7 +175,7 @@ questions() {
 
 @test "a sample on a coroutine's stack makes two system calls at most" {
 	local kind where bare asked
-	for kind in heap slab mapped guarded; do
+	for kind in heap slab mapped guarded within; do
 		for where in thread main; do
 			bare=$(questions "$PROG/fibers" $kind $where 25)
 			grep -qx 2000 "$BATS_TEST_TMPDIR/out"

@@ -2,14 +2,16 @@
 /*
  * fibers.c - allocates on the stacks of many coroutines.
  *
- *	fibers heap|slab|mapped|guarded thread|main ROUNDS
+ *	fibers heap|slab|mapped|guarded|within thread|main ROUNDS
  *
  * The stacks are blocks of the heap, lie side by side in one mapping, are
  * mappings with nothing in between, or such with pages around that cannot be
- * touched; they are resumed by a thread or by main(). As mappings go, they lie
- * right below the thread's own stack. Prints how many blocks were taken.
+ * touched, or parts of the resumer's own stack with such pages in between; they
+ * are resumed by a thread or by main(). As mappings go, they lie right below
+ * the thread's own stack. Prints how many blocks were taken.
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,12 +57,11 @@ map(size_t bytes)
 }
 
 static void
-make_fibers(const char *kind)
+make_fibers(const char *kind, char *slab)
 {
-	char *slab = map(FIBERS * STACK_BYTES);
-
 	for (int i = 0; i < FIBERS; i++) {
 		char *stack = slab + (size_t)i * STACK_BYTES;
+		size_t guard_bytes = 0;
 
 		if (strcmp(kind, "heap") == 0)
 			stack = malloc(STACK_BYTES);
@@ -68,9 +69,13 @@ make_fibers(const char *kind)
 			stack = map(STACK_BYTES);
 		else if (strcmp(kind, "guarded") == 0)
 			stack = map_stack(STACK_BYTES);
+		else if (strcmp(kind, "within") == 0)
+			guard_bytes = PAGE_BYTES;
+		if (mprotect(stack, guard_bytes, PROT_NONE) != 0)
+			abort();
 		getcontext(&fibers[i]);
-		fibers[i].uc_stack.ss_sp = stack;
-		fibers[i].uc_stack.ss_size = STACK_BYTES;
+		fibers[i].uc_stack.ss_sp = stack + guard_bytes;
+		fibers[i].uc_stack.ss_size = STACK_BYTES - guard_bytes;
 		makecontext(&fibers[i], (void (*)(void))body, 1, i);
 	}
 }
@@ -78,10 +83,14 @@ make_fibers(const char *kind)
 static void *
 run(void *kind)
 {
-	make_fibers(kind);
+	_Alignas(4096) char within[FIBERS * STACK_BYTES];
+	bool is_within = strcmp(kind, "within") == 0;
+
+	make_fibers(kind, is_within ? within : map(sizeof(within)));
 	for (int turn = 0; turn < 2; turn++)
 		for (int i = 0; i < FIBERS; i++)
 			swapcontext(&resumer, &fibers[i]);
+	(void)mprotect(within, sizeof(within), PROT_READ | PROT_WRITE);
 	return NULL;
 }
 
