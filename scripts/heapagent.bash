@@ -66,7 +66,8 @@ _heapagent_pids() {
 	while IFS= read -r file; do
 		file=${file#/proc/}
 		pids+=("${file%/maps}")
-	done < <(grep -ls 'libheapagent\.so' /proc/[0-9]*/maps 2>/dev/null)
+	done < <(grep -Els '/libheapagent(-cxx)?\.so' /proc/[0-9]*/maps \
+		2>/dev/null)
 	_heapagent_words "$1" "${pids[@]}"
 }
 

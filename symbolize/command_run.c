@@ -15,10 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocator.h"
 #include "command.h"
 #include "config.h"
 #include "options.h"
-#include "own_malloc.h"
 #include "program.h"
 
 /* What shells answer for these (POSIX.1-2017, XCU 2.8.2). */
@@ -149,12 +149,9 @@ choose_signal(void)
 
 /* The library beside this command: in the build directory, or installed. */
 static int
-find_library(char path[PATH_MAX])
+find_library(const char *name, char path[PATH_MAX])
 {
-	static const char *const places[] = {
-		"libheapagent.so",
-		"../lib/heapagent/libheapagent.so",
-	};
+	static const char *const places[] = { "", "../lib/heapagent/" };
 	char directory[PATH_MAX], candidate[PATH_MAX + 64];
 	ssize_t length =
 		readlink("/proc/self/exe", directory, sizeof(directory) - 1);
@@ -164,14 +161,14 @@ find_library(char path[PATH_MAX])
 	directory[length] = '\0';
 	*strrchr(directory, '/') = '\0';
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(candidate, sizeof(candidate), "%s/%s", directory,
-			 places[i]);
+		snprintf(candidate, sizeof(candidate), "%s/%s%s", directory,
+			 places[i], name);
 		if (realpath(candidate, path))
 			break;
 		if (i + 1 == sizeof(places) / sizeof(places[0]))
-			return command_fail("run: no libheapagent.so in %s or "
+			return command_fail("run: no %s in %s or "
 					    "../lib/heapagent beside it",
-					    directory);
+					    name, directory);
 	}
 	/* ld.so(8): these part the list, and there is no way to quote them. */
 	if (strpbrk(path, " :"))
@@ -181,19 +178,40 @@ find_library(char path[PATH_MAX])
 	return COMMAND_OK;
 }
 
-/* Puts the library in front of what LD_PRELOAD has already. */
+static bool
+is_agent(const char *entry)
+{
+	const char *slash = strrchr(entry, '/');
+	const char *base = slash ? slash + 1 : entry;
+
+	return strcmp(base, "libheapagent.so") == 0 ||
+	       strcmp(base, "libheapagent-cxx.so") == 0;
+}
+
+/*
+ * Puts the library in front of what LD_PRELOAD has already, but for an agent:
+ * where a program under `run` starts another one with it, there would be two.
+ */
 static int
 preload(const char *library)
 {
 	const char *others = getenv("LD_PRELOAD");
-	char *list;
-	int status;
+	char *rest = strdup(others ? others : ""), *save, *list;
+	int length = (int)strlen(library), status = -1;
+	size_t room = strlen(library) + strlen(rest ? rest : "") + 2;
 
-	if (!others || !*others)
-		return setenv("LD_PRELOAD", library, 1);
-	if (asprintf(&list, "%s:%s", library, others) < 0)
-		return -1;
-	status = setenv("LD_PRELOAD", list, 1);
+	list = rest ? malloc(room) : NULL;
+	if (list) {
+		memcpy(list, library, (size_t)length + 1);
+		for (char *entry = strtok_r(rest, ": ", &save); entry;
+		     entry = strtok_r(NULL, ": ", &save))
+			if (!is_agent(entry))
+				length += snprintf(list + length,
+						   room - (size_t)length, ":%s",
+						   entry);
+		status = setenv("LD_PRELOAD", list, 1);
+	}
+	free(rest);
 	free(list);
 	return status;
 }
@@ -224,11 +242,14 @@ run(int argc, char **argv)
 			"run: %s; start it without heapagent run",
 			program.reason);
 	}
-	status = find_library(library);
+	status =
+		find_library(allocator_has_new(&program) ? "libheapagent-cxx.so"
+							 : "libheapagent.so",
+			     library);
 	if (status != COMMAND_OK)
 		return status;
 	choose_signal();
-	if (own_malloc(program.path))
+	if (allocator_is_programs(&program))
 		(void)command_fail("run: %s has a malloc of its own: what that "
 				   "serves is not in the heap profile",
 				   program.path);

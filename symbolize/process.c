@@ -125,7 +125,8 @@ is_agent(char *path)
 	    strcmp(path + length - (sizeof(deleted) - 1), deleted) == 0)
 		path[length - (sizeof(deleted) - 1)] = '\0';
 	base = strrchr(path, '/');
-	return base && strcmp(base, "/libheapagent.so") == 0;
+	return base && (strcmp(base, "/libheapagent.so") == 0 ||
+			strcmp(base, "/libheapagent-cxx.so") == 0);
 }
 
 int
@@ -337,7 +338,7 @@ process_begins(pid_t pid)
 	if (age >= BEGINS_S)
 		return false;
 	preload = environment(&process, "LD_PRELOAD");
-	named = preload && strstr(preload, "libheapagent.so");
+	named = preload && strstr(preload, "/libheapagent");
 	free(preload);
 	return named;
 }

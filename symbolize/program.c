@@ -138,6 +138,8 @@ examine_elf(struct program *program, const char *path, int fd)
 			       "%s is linked with musl, the agent works with "
 			       "glibc alone",
 			       path);
+	snprintf(program->image, sizeof(program->image), "%s", path);
+	memcpy(program->loader, interpreter, sizeof(program->loader));
 	return PROGRAM_FITS;
 }
 
@@ -175,6 +177,8 @@ examine_script(struct program *program, char *line, int depth)
 		return kind;
 	kind = find(&started, argument, depth + 1);
 	memcpy(program->reason, started.reason, sizeof(program->reason));
+	memcpy(program->image, started.image, sizeof(program->image));
+	memcpy(program->loader, started.loader, sizeof(program->loader));
 	return kind;
 }
 
@@ -252,6 +256,8 @@ static enum program_kind
 find(struct program *program, const char *name, int depth)
 {
 	program->reason[0] = '\0';
+	program->image[0] = '\0';
+	program->loader[0] = '\0';
 	if (strchr(name, '/'))
 		snprintf(program->path, sizeof(program->path), "%s", name);
 	else if (!search_path(program, name))

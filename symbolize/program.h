@@ -17,6 +17,10 @@ enum program_kind {
 
 struct program {
 	char path[PATH_MAX];
+	/* The ELF file that will run (a script's interpreter, env's program)
+	 * and the loader that it names; "" where that is not known. */
+	char image[PATH_MAX];
+	char loader[PATH_MAX];
 	/* What is wrong, without the program's name; empty if it fits. */
 	char reason[PATH_MAX + 256];
 };

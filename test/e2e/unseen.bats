@@ -104,3 +104,41 @@ holds() {
 	PRELOAD=$AGENT same "$PROG/unwind_throw"
 	PRELOAD=$AGENT same "$PROG/exact" 20000
 }
+
+@test "run takes that library where it is needed, and only there; dump and status know it" {
+	local heapagent=$ROOT/build/heapagent script=$BATS_TEST_TMPDIR/script
+	export HEAPAGENT_RATE=1 HEAPAGENT_SIGNAL=USR2
+	chosen() {
+		"$heapagent" run "$@" | sed -n 's/^LD_PRELOAD=//p'
+	}
+	[ "$(chosen env)" = "$AGENT" ]
+	for other in libjemalloc.so.2 libtcmalloc_minimal.so.4 \
+		libmimalloc.so.2; do
+		build g++ holds_new.cc "$LIBRARIES/$other"
+		printf '#!%s\n' "$BATS_TEST_TMPDIR/built" >"$script"
+		chmod +x "$script"
+		for program in "$BATS_TEST_TMPDIR/built" "$script"; do
+			rm -f "$HEAPAGENT_DIR"/*
+			"$heapagent" run "$program"
+			wait_dumps 1
+			[ "$(holds built)" = "2000 200000 4000 400000" ]
+		done
+		[ "$(LD_PRELOAD=$LIBRARIES/$other chosen env)" = \
+			"${AGENT%.so}-cxx.so:$LIBRARIES/$other" ]
+	done
+	# Another agent is in the list already: one is enough.
+	[ "$(LD_PRELOAD=$LIBRARIES/libjemalloc.so.2 chosen "$heapagent" run \
+		env LD_PRELOAD= "$heapagent" run env)" = "$AGENT" ]
+	[ "$(LD_PRELOAD=$AGENT:$LIBRARIES/libmimalloc.so.2 chosen env)" = \
+		"${AGENT%.so}-cxx.so:$LIBRARIES/libmimalloc.so.2" ]
+	rm -f "$HEAPAGENT_DIR"/*
+	LD_PRELOAD=$LIBRARIES/libjemalloc.so.2 \
+		"$heapagent" run sleep 60 3>&- &
+	host=$!
+	[ "$("$heapagent" dump "$host" | wc -l)" = 3 ]
+	"$heapagent" status "$host" | grep '^in use '
+	. "$ROOT/scripts/heapagent.bash"
+	COMPREPLY=()
+	_heapagent_pids "$host"
+	[ "${COMPREPLY[*]}" = "$host" ]
+}
