@@ -20,6 +20,7 @@
 #include "command.h"
 #include "counters.h"
 #include "find_agent.h"
+#include "memory.h"
 #include "options.h"
 #include "outside.h"
 #include "process.h"
@@ -101,25 +102,49 @@ sequence(const char *name, pid_t pid, const char *kind)
 	return cut(rest, number) ? seq : 0;
 }
 
+/* Names of last kinds that were there already. */
+struct names {
+	char **names;
+	size_t count, capacity;
+};
+
+static bool
+are_among(const struct names *names, const char *name)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (strcmp(names->names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static DIR *
+open_dumps(const struct process *process)
+{
+	char path[CONFIG_PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s%s", process->root, process->directory);
+	return opendir(path);
+}
+
 /*
- * The lowest SEQ above `after` of a dump that is complete, with the part of
- * its names before the kind in stem; 0 if there is none yet.
+ * True if a dump is complete that was not there before, with the part of its
+ * names before the kind in stem: of several the first. Not the numbers tell:
+ * they begin anew when the process executes another program, and an older
+ * process may have had the same number.
  */
-static unsigned long
-find_dump(const struct process *process, unsigned long after,
+static bool
+find_dump(const struct process *process, const struct names *before,
 	  char stem[NAME_MAX + 1])
 {
 	const char *kind = last_kind(process->profiles);
 	unsigned long found = 0, seq;
-	char path[CONFIG_PATH_MAX + 64];
 	struct dirent *entry;
-	DIR *directory;
+	DIR *directory = open_dumps(process);
 
-	snprintf(path, sizeof(path), "%s%s", process->root, process->directory);
-	directory = opendir(path);
 	while (directory && (entry = readdir(directory))) {
 		seq = sequence(entry->d_name, process->inner_pid, kind);
-		if (seq <= after || (found && seq > found))
+		if (!seq || (found && seq > found) ||
+		    are_among(before, entry->d_name))
 			continue;
 		found = seq;
 		snprintf(stem, NAME_MAX + 1, "%s", entry->d_name);
@@ -131,15 +156,23 @@ find_dump(const struct process *process, unsigned long after,
 	return found;
 }
 
-static unsigned long
-newest_dump(const struct process *process)
+static struct names
+list_dumps(const struct process *process)
 {
-	char stem[NAME_MAX + 1];
-	unsigned long newest = 0, seq;
+	const char *kind = last_kind(process->profiles);
+	struct names names = { .count = 0 };
+	struct dirent *entry;
+	DIR *directory = open_dumps(process);
 
-	while ((seq = find_dump(process, newest, stem)))
-		newest = seq;
-	return newest;
+	while (directory && (entry = readdir(directory))) {
+		if (!sequence(entry->d_name, process->inner_pid, kind))
+			continue;
+		memory_grow(names.names, names.count, names.capacity);
+		names.names[names.count++] = memory_string(entry->d_name);
+	}
+	if (directory)
+		closedir(directory);
+	return names;
 }
 
 static void
@@ -234,7 +267,8 @@ request(const struct process *process, const struct dump_options *options)
 {
 	const struct timespec pause = { .tv_nsec = POLL_NS };
 	const double deadline_s = now_s() + options->timeout_s;
-	const unsigned long before = newest_dump(process);
+	/* Until the command ends. */
+	const struct names before = list_dumps(process);
 	struct region_view view;
 	char stem[NAME_MAX + 1];
 	bool ended;
@@ -247,7 +281,7 @@ request(const struct process *process, const struct dump_options *options)
 	do {
 		/* Asked before the look, so that the last files are seen. */
 		ended = process_ended(process->pid);
-		if (find_dump(process, before, stem)) {
+		if (find_dump(process, &before, stem)) {
 			print_paths(process, stem);
 			return COMMAND_OK;
 		}

@@ -61,6 +61,27 @@ $dir/patient.$victim.$seq.heap.pb.gz" ]
 	kill -0 "$victim"
 }
 
+@test "dump: of a process that executed another program, and of a number that was used" {
+	: >"$dir/go"
+	# shellcheck disable=SC2016 # the shell under test expands it
+	start "$heapagent" run bash -c 'echo ready
+		while [ -e go ]; do sleep 0.05; done; exec sleep 60' \
+		3>&-
+	for _ in 1 2; do
+		"$heapagent" dump "$victim"
+	done
+	: >"$dir/older.$victim.0007.heap.pb.gz"
+	rm "$dir/go"
+	for ((i = 0; i < 500; i++)); do
+		[[ $(readlink "/proc/$victim/exe") != */sleep ]] || break
+		sleep 0.02
+	done
+	run --separate-stderr "$heapagent" dump --timeout 10 "$victim"
+	echo "$output$stderr"
+	[ "$status" -eq 0 ]
+	[ "${lines[2]}" = "$dir/sleep.$victim.0001.heap.pb.gz" ]
+}
+
 @test "dump uses the signal, directory and profiles of the agent" {
 	mkdir "$dir/dumps"
 	start "$heapagent" run --signal RTMIN+3 --dir dumps --profiles heap \
