@@ -26,4 +26,11 @@ hook_countdown(size_t size)
 	return unlikely(arch_countdown(&thread_self.countdown_bytes, size));
 }
 
+/*
+ * After a dlclose(): a C++ runtime that only a plugin brought along may be
+ * gone, and another be behind operator new now. operators.c's, in the library
+ * that has it. [hook]
+ */
+extern HIDDEN void operators_closed(void) __attribute__((weak));
+
 #endif

@@ -170,5 +170,7 @@ dlclose(void *handle)
 	modules_close_begin();
 	result = real.dlclose(handle);
 	modules_close_end();
+	if (operators_closed != NULL)
+		operators_closed();
 	return result;
 }

@@ -25,43 +25,57 @@
 #include "symbol.h"
 #include "tracker.h"
 
-/* X(name, symbol, parameters, arguments); the C++ ABI's names (Itanium). */
+/*
+ * X(name, symbol, parameters, arguments, instead); the C++ ABI's names
+ * (Itanium). `instead` is what stands in for a form that no file has: a C
+ * program that asks by a weak reference whether there is operator new finds
+ * ours. As the C++ runtime's own defaults, all end at the plain forms, ours,
+ * or in malloc, aligned_alloc and free.
+ */
 #define NEWS(X) \
-	X(new_one, "_Znwm", (size_t size), (size)) \
-	X(new_array, "_Znam", (size_t size), (size)) \
+	X(new_one, "_Znwm", (size_t size), (size), malloc(size)) \
+	X(new_array, "_Znam", (size_t size), (size), new_one(size)) \
 	X(new_one_nothrow, "_ZnwmRKSt9nothrow_t", \
-	  (size_t size, const void *n), (size, n)) \
+	  (size_t size, const void *n), (size, n), new_one(size)) \
 	X(new_array_nothrow, "_ZnamRKSt9nothrow_t", \
-	  (size_t size, const void *n), (size, n)) \
+	  (size_t size, const void *n), (size, n), new_one(size)) \
 	X(new_one_aligned, "_ZnwmSt11align_val_t", (size_t size, size_t a), \
-	  (size, a)) \
+	  (size, a), aligned_alloc(a, size)) \
 	X(new_array_aligned, "_ZnamSt11align_val_t", (size_t size, size_t a), \
-	  (size, a)) \
+	  (size, a), aligned_alloc(a, size)) \
 	X(new_one_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", \
-	  (size_t size, size_t a, const void *n), (size, a, n)) \
+	  (size_t size, size_t a, const void *n), (size, a, n), \
+	  aligned_alloc(a, size)) \
 	X(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", \
-	  (size_t size, size_t a, const void *n), (size, a, n))
+	  (size_t size, size_t a, const void *n), (size, a, n), \
+	  aligned_alloc(a, size))
 #define DELETES(X) \
-	X(delete_one, "_ZdlPv", (void *p), (p)) \
-	X(delete_array, "_ZdaPv", (void *p), (p)) \
-	X(delete_one_sized, "_ZdlPvm", (void *p, size_t size), (p, size)) \
-	X(delete_array_sized, "_ZdaPvm", (void *p, size_t size), (p, size)) \
+	X(delete_one, "_ZdlPv", (void *p), (p), free(p)) \
+	X(delete_array, "_ZdaPv", (void *p), (p), delete_one(p)) \
+	X(delete_one_sized, "_ZdlPvm", (void *p, size_t size), (p, size), \
+	  delete_one(p)) \
+	X(delete_array_sized, "_ZdaPvm", (void *p, size_t size), (p, size), \
+	  delete_array(p)) \
 	X(delete_one_nothrow, "_ZdlPvRKSt9nothrow_t", \
-	  (void *p, const void *n), (p, n)) \
+	  (void *p, const void *n), (p, n), delete_one(p)) \
 	X(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", \
-	  (void *p, const void *n), (p, n)) \
+	  (void *p, const void *n), (p, n), delete_array(p)) \
 	X(delete_one_aligned, "_ZdlPvSt11align_val_t", (void *p, size_t a), \
-	  (p, a)) \
+	  (p, a), free(p)) \
 	X(delete_array_aligned, "_ZdaPvSt11align_val_t", (void *p, size_t a), \
-	  (p, a)) \
+	  (p, a), delete_one_aligned(p, a)) \
 	X(delete_one_sized_aligned, "_ZdlPvmSt11align_val_t", \
-	  (void *p, size_t size, size_t a), (p, size, a)) \
+	  (void *p, size_t size, size_t a), (p, size, a), \
+	  delete_one_aligned(p, a)) \
 	X(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", \
-	  (void *p, size_t size, size_t a), (p, size, a)) \
+	  (void *p, size_t size, size_t a), (p, size, a), \
+	  delete_one_aligned(p, a)) \
 	X(delete_one_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t", \
-	  (void *p, size_t a, const void *n), (p, a, n)) \
+	  (void *p, size_t a, const void *n), (p, a, n), \
+	  delete_one_aligned(p, a)) \
 	X(delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t", \
-	  (void *p, size_t a, const void *n), (p, a, n))
+	  (void *p, size_t a, const void *n), (p, a, n), \
+	  delete_one_aligned(p, a))
 
 static void resolve(void);
 
@@ -71,15 +85,16 @@ static void resolve(void);
  * the second resolves, too.
  */
 struct operators {
-#define MEMBER_NEW(name, symbol, parameters, arguments) void *(*name)parameters;
-#define MEMBER_DELETE(name, symbol, parameters, arguments) \
+#define MEMBER_NEW(name, symbol, parameters, arguments, instead) \
+	void *(*name)parameters;
+#define MEMBER_DELETE(name, symbol, parameters, arguments, instead) \
 	void(*name) parameters;
 	NEWS(MEMBER_NEW)
 	DELETES(MEMBER_DELETE)
 };
 static struct operators served, next;
 
-#define DEFINE_NEW(name, symbol, parameters, arguments) \
+#define DEFINE_NEW(name, symbol, parameters, arguments, instead) \
 	EXPORT void *name parameters __asm__(symbol); \
 	static COLD void *name##_slow parameters \
 	{ \
@@ -99,13 +114,19 @@ static struct operators served, next;
 		resolve(); \
 		return served.name arguments; \
 	} \
+	static void *name##_instead parameters \
+	{ \
+		return instead; \
+	} \
 	EXPORT void *name parameters \
 	{ \
 		return served.name arguments; \
 	}
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 NEWS(DEFINE_NEW)
 
-#define DEFINE_DELETE(name, symbol, parameters, arguments) \
+#define DEFINE_DELETE(name, symbol, parameters, arguments, instead) \
 	EXPORT void name parameters __asm__(symbol); \
 	static COLD void name##_slow parameters \
 	{ \
@@ -126,13 +147,19 @@ NEWS(DEFINE_NEW)
 		resolve(); \
 		served.name arguments; \
 	} \
+	static void name##_instead parameters \
+	{ \
+		instead; \
+	} \
 	EXPORT void name parameters \
 	{ \
 		served.name arguments; \
 	}
 DELETES(DEFINE_DELETE)
+#pragma GCC diagnostic pop
 
-#define INITIAL(name, symbol, parameters, arguments) .name = name##_first,
+#define INITIAL(name, symbol, parameters, arguments, instead) \
+	.name = name##_first,
 static READ_MOSTLY struct operators served = { NEWS(INITIAL) DELETES(INITIAL) };
 static READ_MOSTLY struct operators next = { NEWS(INITIAL) DELETES(INITIAL) };
 
@@ -147,21 +174,6 @@ is_allocators(const void *function)
 	       next_malloc >= object.map_start && next_malloc < object.map_end;
 }
 
-/* In place of a form that this C++ runtime does not have: nobody calls it. */
-static void
-missing(void)
-{
-	__builtin_trap();
-}
-
-static void *
-next_operator(const char *symbol)
-{
-	void *found = symbol_search_next(symbol);
-
-	return found != NULL ? found : (void *)missing;
-}
-
 static void
 resolve(void)
 {
@@ -169,10 +181,12 @@ resolve(void)
 		real_resolve();
 		/* Relaxed, all: whoever else resolves writes the same values.
 		 */
-#define RESOLVE(name, symbol, parameters, arguments) \
+#define RESOLVE(name, symbol, parameters, arguments, instead) \
 	{ \
 		__typeof__(next.name) found = \
-			(__typeof__(next.name))next_operator(symbol); \
+			(__typeof__(next.name))symbol_search_next(symbol); \
+		if (found == NULL) \
+			found = name##_instead; \
 		atomic_store_relaxed(&next.name, found); \
 		atomic_store_relaxed(&served.name, \
 				     is_allocators((void *)found) \
@@ -181,4 +195,23 @@ resolve(void)
 	}
 	NEWS(RESOLVE)
 	DELETES(RESOLVE)
+}
+
+void
+operators_closed(void)
+{
+	struct loader_object object;
+
+	/*
+	 * Relaxed: who calls operator new beside the end of the library that
+	 * it comes from is lost without us as well.
+	 */
+#define FORGET(name, symbol, parameters, arguments, instead) \
+	if (!loader_find((uintptr_t)atomic_load_relaxed(&next.name), \
+			 &object)) { \
+		atomic_store_relaxed(&served.name, name##_first); \
+		atomic_store_relaxed(&next.name, name##_first); \
+	}
+	NEWS(FORGET)
+	DELETES(FORGET)
 }

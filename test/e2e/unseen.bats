@@ -142,3 +142,12 @@ holds() {
 	_heapagent_pids "$host"
 	[ "${COMPREPLY[*]}" = "$host" ]
 }
+
+@test "operator new of a plugin that goes, or of nobody: a C program lives" {
+	AGENT=$ROOT/build/libheapagent-cxx.so
+	for HEAPAGENT_RATE in 1 524288; do
+		export HEAPAGENT_RATE
+		PRELOAD=$AGENT same "$PROG/c_runtimes" \
+			"$PROG/lib/own_runtime.so"
+	done
+}
