@@ -17,8 +17,9 @@
  * address of each segment, so a reader needs no pointer of this process: it
  * works in place, on a copy, on another process's memory and on a core file.
  * Memory is only handed out, never taken back. Growth is one mmap, the one
- * that malloc itself makes: what a sandbox permits the program's own
- * allocator, it permits us (docs/decisions/0014-segments.md).
+ * that malloc itself makes. In a sandbox that the program was seen to enter
+ * there is none (sys_confined), as strict mode kills for it: what is there then
+ * is all (docs/decisions/0014-segments.md).
  */
 #ifndef HEAPAGENT_REGION_H
 #define HEAPAGENT_REGION_H

@@ -14,6 +14,7 @@
 
 #include "arch/x86_64.h"
 #include "arch/x86_64_sandbox.h"
+#include "atomics.h"
 #include "symbol.h"
 #include "sys.h"
 
@@ -36,7 +37,7 @@ first_prctl(long option, long a, long b, long c, long d)
 }
 
 /* Atomic: only ever set, by whoever is about to ask the kernel. */
-unsigned char sandbox_entered, sandbox_ptracer;
+unsigned char sandbox_ptracer;
 /* Immutable after sandbox_init(). */
 long (*sandbox_prctl)(long, ...) = (long (*)(long, ...))(void *)first_prctl;
 long (*sandbox_syscall)(long, ...) = (long (*)(long, ...))(void *)first_syscall;
@@ -76,9 +77,10 @@ sandbox_at_start(void)
 bool
 sandbox_is_new(void)
 {
-	/* Without a privilege who enters one has to set this first. */
-	if (sandbox_entered != 0)
+	/* Relaxed, as in sys.c. */
+	if (atomic_load_relaxed(&sys_confined) != 0)
 		return true;
+	/* Without a privilege who enters one has to set this first. */
 	return at_start.filtered
 		       ? ask(PR_GET_NO_NEW_PRIVS) != at_start.no_new_privileges
 		       : ask(PR_GET_SECCOMP) != 0;

@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "arch/x86_64.h"
+#include "compiler.h"
 
 #define SYS_ARG(x) ((long)(x))
 #define sys_call0(nr) arch_syscall((nr), 0, 0, 0, 0, 0, 0)
@@ -40,6 +41,13 @@ sys_failed(long result)
 {
 	return (unsigned long)result > -4096UL;
 }
+
+/*
+ * Atomic, only ever set: the program was seen to enter a sandbox (sandbox.h),
+ * which may end it for any call. From then on no memory is asked for or given
+ * back, and nothing is readable but what is known to be.
+ */
+extern HIDDEN unsigned char sys_confined;
 
 /*
  * Private anonymous memory of size_bytes, read-write: the very call by which

@@ -182,6 +182,9 @@ is_cramped(struct thread *thread, const uintptr_t *frame)
 
 	if (likely(span_own(&thread->own, at, arch_thread_pointer())))
 		return at - thread->own.low < SAMPLE_STACK_BYTES;
+	/* In a sandbox that the program has entered nothing may be asked. */
+	if (unlikely(atomic_load_relaxed(&sys_confined) != 0))
+		return true;
 	if (!sys_failed(sys_call2(SYS_sigaltstack, NULL, &stack)) &&
 	    (stack.ss_flags & SS_ONSTACK) != 0)
 		return at - (uintptr_t)stack.ss_sp < SAMPLE_STACK_BYTES;

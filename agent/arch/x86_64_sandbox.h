@@ -14,8 +14,8 @@
 
 #include "compiler.h"
 
-/* Named in the code below. See sandbox.c. */
-extern HIDDEN unsigned char sandbox_entered, sandbox_ptracer;
+/* Named in the code below, and so is sys_confined. See sandbox.c. */
+extern HIDDEN unsigned char sandbox_ptracer;
 extern HIDDEN long (*sandbox_prctl)(long, ...);
 extern HIDDEN long (*sandbox_syscall)(long, ...);
 
@@ -39,7 +39,7 @@ prctl(UNUSED int option, ...)
 		"test %rdx, %rdx\n\t"
 		"jz 3f\n"
 		"2:\n\t"
-		"movb $1, sandbox_entered(%rip)\n"
+		"movb $1, sys_confined(%rip)\n"
 		"3:\n\t"
 		"jmp *sandbox_prctl(%rip)");
 }
@@ -74,7 +74,7 @@ syscall(UNUSED long nr, ...)
 		"test %rcx, %rcx\n\t"
 		"jz 3f\n"
 		"2:\n\t"
-		"movb $1, sandbox_entered(%rip)\n"
+		"movb $1, sys_confined(%rip)\n"
 		"3:\n\t"
 		"jmp *sandbox_syscall(%rip)");
 }

@@ -30,11 +30,20 @@ survives() {
 	survives filter early
 }
 
+@test "more than there is memory for, and on stacks of the program's own" {
+	survives mode many
+	survives filter many
+	survives mode foreign
+	survives filter foreign
+}
+
+# Where the agent sees the sandbox entered it makes no dump any more; a thread
+# that enters one by itself leaves the others to dump.
 @test "what is allocated in there is sampled" {
 	local kind
 	for kind in mode filter; do
 		HEAPAGENT_RATE=1 HEAPAGENT_AT_EXIT=1 preloaded \
-			"$PROG/strict" $kind early
+			"$PROG/strict" $kind early unseen
 		exit_stacks "$PROG/strict"
 		[ "$(with ' allocate \| .* allocate_in_sandbox \| ' \
 			alloc_objects)" -ge 8000 ]

@@ -3,14 +3,17 @@
  * strict.c - allocates under a sandbox that kills for every system call that
  * sampling could think of.
  *
- *	strict mode|filter main|thread|fork|early
+ *	strict mode|filter main|thread|fork|early|many|foreign [unseen]
  *
  * The sandbox is seccomp's strict mode (read, write, exit and rt_sigreturn), or
  * a filter that permits no more. What allocates in it is main(), a thread that
  * was waiting, or a forked child; with "early" a thread that has never
  * allocated before. It is done from within a library, too, that was there from
- * the start and that no sample has met before. The blocks are from memory that
- * malloc has already. Prints "unhurt".
+ * the start and that no sample has met before. With "many" main() holds
+ * 100,000 blocks, with "foreign" it allocates on a stack that it made itself.
+ * The blocks are from memory that malloc has already. "unseen" enters the
+ * sandbox by an instruction of the program's own, not through libc. Prints
+ * "unhurt".
  */
 /* LIBS: -lz */
 #include <linux/filter.h>
@@ -23,14 +26,34 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #define BLOCKS 2000
+#define MANY 100000
 
 static void *blocks[BLOCKS];
+static void *many[MANY];
 static const char *kind;
+static int unseen;
 static int go[2];
+
+static long
+set_seccomp(long mode, struct sock_fprog *program)
+{
+	register long none __asm__("r10") = 0;
+	long result;
+
+	if (!unseen)
+		return prctl(PR_SET_SECCOMP, mode, program, 0, 0);
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(SYS_prctl), "D"(PR_SET_SECCOMP), "S"(mode),
+			   "d"(program), "r"(none)
+			 : "rcx", "r11", "memory");
+	return result;
+}
 
 static void
 enter_sandbox(void)
@@ -46,13 +69,13 @@ enter_sandbox(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
-	int r;
+	long r;
 
 	if (strcmp(kind, "mode") == 0)
-		r = prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+		r = set_seccomp(SECCOMP_MODE_STRICT, NULL);
 	else
 		r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-		    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+		    set_seccomp(SECCOMP_MODE_FILTER, &program);
 	if (r != 0)
 		_exit(77);
 }
@@ -112,6 +135,7 @@ allocate_in_sandbox(void)
 	allocate_in_library();
 	if (write(1, "unhurt\n", 7) != 7)
 		end(1);
+	end(0);
 }
 
 static void *
@@ -138,6 +162,42 @@ use_thread(char *how)
 	(void)pthread_join(thread, NULL);
 }
 
+/* More than the agent has memory for from the start. */
+static void
+allocate_many(void)
+{
+	/* All that is asked for later, in one block first. */
+	mallopt(M_MMAP_THRESHOLD, 1 << 24);
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
+	many[0] = malloc((size_t)64 * MANY);
+	__asm__ volatile("" : : : "memory");
+	free(many[0]);
+	enter_sandbox();
+	for (unsigned i = 0; i < MANY; i++)
+		many[i] = malloc(24);
+	__asm__ volatile("" : : "r"(many) : "memory");
+	for (unsigned i = 0; i < MANY; i++)
+		free(many[i]);
+	if (write(1, "unhurt\n", 7) != 7)
+		end(1);
+	end(0);
+}
+
+/* Room for allocate(200) on a stack that is no thread's own. */
+static void
+allocate_on_foreign(void)
+{
+	static char stack[1 << 20];
+	static ucontext_t here, there;
+
+	(void)getcontext(&there);
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = sizeof(stack);
+	there.uc_link = &here;
+	makecontext(&there, allocate_in_sandbox, 0);
+	(void)swapcontext(&here, &there);
+}
+
 static int
 use_child(void)
 {
@@ -154,15 +214,21 @@ use_child(void)
 int
 main(int argc, char **argv)
 {
-	if (argc != 3)
+	if (argc < 3)
 		return 2;
 	kind = argv[1];
+	unseen = argc > 3 && strcmp(argv[3], "unseen") == 0;
 	/* One arena: a thread's first block needs no call of malloc's. */
 	mallopt(M_ARENA_MAX, 1);
 	/* What is freed stays with malloc: nothing is given back. */
 	allocate(100);
 	if (strcmp(argv[2], "fork") == 0)
 		return use_child();
+	if (strcmp(argv[2], "many") == 0)
+		allocate_many();
+	/* It ends there: to come back takes a call that kills. */
+	if (strcmp(argv[2], "foreign") == 0)
+		allocate_on_foreign();
 	if (strcmp(argv[2], "main") == 0) {
 		allocate_in_sandbox();
 		end(0);
