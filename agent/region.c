@@ -216,9 +216,13 @@ region_offset
 region_offset_of(const void *p)
 {
 	uint64_t address = (uintptr_t)p, in_segment;
+	/*
+	 * The newest first: what is asked for was made just now. Relaxed: its
+	 * maker has moved used_bytes to its end at least, in this thread.
+	 */
+	uint64_t last = atomic_load_relaxed(&header->used_bytes) - 1;
 
-	/* The newest first: that is where most of what is asked for lies. */
-	for (size_t i = segment_count(); i-- > 0;) {
+	for (size_t i = (last >> REGION_SEGMENT_BITS) + 1; i-- > 0;) {
 		in_segment = address - atomic_load_relaxed(&region_segments[i]);
 		if (in_segment < REGION_SEGMENT_BYTES)
 			return (region_offset)(((uint64_t)i

@@ -87,8 +87,8 @@ fetch(const struct stack *stack, unsigned count)
 		__builtin_prefetch(at);
 }
 
-/* The stack of the chain from `from` up to, not including, `until`. */
-static struct stack *
+/* The stack of the chain from `from` up to, not including, `until`; or 0. */
+static region_offset
 find_stack(region_offset from, region_offset until, uint64_t hash,
 	   const uint64_t *frames, unsigned count)
 {
@@ -97,10 +97,10 @@ find_stack(region_offset from, region_offset until, uint64_t hash,
 
 		fetch(stack, count);
 		if (same_stack(stack, hash, frames, count))
-			return stack;
+			return at;
 		at = stack->next;
 	}
-	return NULL;
+	return 0;
 }
 
 static struct stack *
@@ -118,7 +118,7 @@ make_stack(uint64_t hash, const uint64_t *frames, unsigned count)
 	return stack;
 }
 
-static struct stack *
+static region_offset
 stack_of(const uint64_t *frames, unsigned count)
 {
 	uint64_t hash = hash_frames(frames, count);
@@ -128,83 +128,81 @@ stack_of(const uint64_t *frames, unsigned count)
 	 * stack's offset sees its contents.
 	 */
 	region_offset first = atomic_load_acquire(head);
-	region_offset seen = 0;
+	region_offset seen = 0, at;
 	struct stack *fresh = NULL;
 
 	for (;;) {
-		struct stack *stack =
-			find_stack(first, seen, hash, frames, count);
-
-		if (stack != NULL)
-			return stack; /* fresh, if made, is lost: a rare race */
+		at = find_stack(first, seen, hash, frames, count);
+		if (at != 0)
+			return at; /* fresh, if made, is lost: a rare race */
 		if (fresh == NULL)
 			fresh = make_stack(hash, frames, count);
 		if (fresh == NULL)
-			return NULL;
+			return 0;
 		fresh->next = first;
 		seen = first;
+		at = region_offset_of(fresh);
 		/*
 		 * Release publishes the contents with the link; acquire on
 		 * failure, to look through what others put in front.
 		 */
-		if (atomic_cas_acq_rel(head, &first, region_offset_of(fresh)))
-			return fresh;
+		if (atomic_cas_acq_rel(head, &first, at))
+			return at;
 	}
 }
 
-static struct bucket *
+static region_offset
 find_bucket(region_offset from, region_offset until, unsigned size_class)
 {
 	for (region_offset at = from; at != until;) {
 		struct bucket *bucket = region_at(at);
 
 		if (stacks_size_class(bucket->first_bytes) == size_class)
-			return bucket;
+			return at;
 		at = bucket->next;
 	}
-	return NULL;
+	return 0;
 }
 
-static struct bucket *
-bucket_of(struct stack *stack, uint64_t size_bytes)
+static region_offset
+bucket_of(region_offset stack, uint64_t size_bytes)
 {
+	region_offset *head = &((struct stack *)region_at(stack))->buckets;
 	unsigned size_class = stacks_size_class(size_bytes);
 	/* Acquire and release as in stack_of(). */
-	region_offset first = atomic_load_acquire(&stack->buckets);
-	region_offset seen = 0;
+	region_offset first = atomic_load_acquire(head);
+	region_offset seen = 0, at;
 	struct bucket *fresh = NULL;
 
 	for (;;) {
-		struct bucket *bucket = find_bucket(first, seen, size_class);
-
-		if (bucket != NULL)
-			return bucket;
+		at = find_bucket(first, seen, size_class);
+		if (at != 0)
+			return at;
 		if (fresh == NULL)
 			fresh = region_alloc(sizeof(*fresh), REGION_UNIT);
 		if (fresh == NULL)
-			return NULL;
+			return 0;
 		fresh->first_bytes = size_bytes;
-		fresh->stack = region_offset_of(stack);
+		fresh->stack = stack;
 		fresh->next = first;
 		seen = first;
-		if (atomic_cas_acq_rel(&stack->buckets, &first,
-				       region_offset_of(fresh))) {
+		at = region_offset_of(fresh);
+		if (atomic_cas_acq_rel(head, &first, at)) {
 			/* Relaxed: an estimate for sizing only. */
 			atomic_add_relaxed(&bucket_count, 1);
-			return fresh;
+			return at;
 		}
 	}
 }
 
-struct bucket *
+region_offset
 stacks_bucket(const uint64_t *frames, unsigned count, uint64_t size_bytes)
 {
-	struct stack *stack = stack_of(frames, count);
-	struct bucket *bucket = NULL;
+	region_offset stack = stack_of(frames, count), bucket = 0;
 
-	if (stack != NULL)
+	if (stack != 0)
 		bucket = bucket_of(stack, size_bytes);
-	if (bucket == NULL)
+	if (bucket == 0)
 		counter_add(COUNTER_samples_dropped_region_full);
 	return bucket;
 }

@@ -70,11 +70,11 @@ int stacks_init(void);
 unsigned stacks_size_class(uint64_t size_bytes);
 
 /*
- * The bucket of the stack frames[0..count) and the size's class, made if it is
- * new; NULL if the region is full (counted). Lock-free. [hook]
+ * Where the bucket of the stack frames[0..count) and the size's class is, made
+ * if it is new; 0 if the region is full (counted). Lock-free. [hook]
  */
-struct bucket *stacks_bucket(const uint64_t *frames, unsigned count,
-			     uint64_t size_bytes);
+region_offset stacks_bucket(const uint64_t *frames, unsigned count,
+			    uint64_t size_bytes);
 
 /*
  * Calls visit for every bucket there is, in no set order; stops and returns

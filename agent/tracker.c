@@ -53,19 +53,19 @@ walk_by_libunwind(const struct unwind_request *request, unsigned *count)
 	return end;
 }
 
-static struct bucket *
+static region_offset
 bucket_of_caller(struct thread *thread, const uintptr_t *frame,
 		 size_t size_bytes)
 {
 	uintptr_t thread_pointer = arch_thread_pointer();
 	struct sample_buffer *buffer = buffers_take(thread_pointer);
 	struct unwind_request request;
-	struct bucket *bucket;
+	region_offset bucket;
 	enum unwind_end end;
 	unsigned count = 0;
 
 	if (buffer == NULL)
-		return NULL;
+		return 0;
 	request = (struct unwind_request){
 		.registers = { .ip = frame[1],
 			       .sp = arch_caller_sp(frame),
@@ -196,18 +196,18 @@ static NOINLINE bool
 take_sample(struct thread *thread, const void *p, const uintptr_t *frame,
 	    struct live_block *block)
 {
-	struct bucket *bucket =
-		bucket_of_caller(thread, frame, block->size_bytes);
 	struct live_block stale;
+	struct bucket *bucket;
 
-	if (bucket == NULL)
+	block->bucket = bucket_of_caller(thread, frame, block->size_bytes);
+	if (block->bucket == 0)
 		return false;
-	block->bucket = region_offset_of(bucket);
 	/* An earlier block there was freed in a way that we do not see. */
 	if (live_maybe(p) && live_remove(p, &stale))
 		tracker_freed(&stale);
 	if (!live_insert(p, block))
 		return false;
+	bucket = region_at(block->bucket);
 	tally_add(&bucket->allocated, block);
 	return true;
 }

@@ -51,3 +51,23 @@ have() {
 		rm -f "$HEAPAGENT_DIR"/*
 	done
 }
+
+# user_ms MEMORY: what a program of 20,000 samples takes, the least of three.
+user_ms() {
+	local TIMEFORMAT=%U least=999999 now
+	for _ in 1 2 3; do
+		now=$({ time HEAPAGENT_MEMORY=$1 HEAPAGENT_RATE=1 \
+			LD_PRELOAD=$AGENT \
+			"$PROG/exact" 20000 >/dev/null; } 2>&1)
+		now=$((10#${now/./}))
+		[ "$now" -ge "$least" ] || least=$now
+	done
+	echo "$least"
+}
+
+@test "a sample costs the same however large the region may become" {
+	small=$(user_ms 64M)
+	large=$(user_ms 31G)
+	echo "64M: $small ms, 31G: $large ms"
+	[ "$large" -le $((5 * small + 20)) ]
+}

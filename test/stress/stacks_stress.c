@@ -28,12 +28,14 @@ insert_all(void *argument)
 	for (unsigned i = 0; i < STACKS; i++)
 		for (unsigned class = 0; class < CLASSES; class ++) {
 			struct bucket *bucket;
+			region_offset at;
 
 			for (unsigned f = 0; f < 8; f++)
 				frames[f] = i + f;
-			bucket = stacks_bucket(frames, 1 + i % 8, class);
-			if (bucket == NULL)
+			at = stacks_bucket(frames, 1 + i % 8, class);
+			if (at == 0)
 				return argument;
+			bucket = region_at(at);
 			atomic_add_relaxed(&bucket->allocated.objects, 1);
 			atomic_add_relaxed(&bucket->allocated.bytes, i);
 		}
