@@ -37,6 +37,12 @@ survives() {
 	survives filter foreign
 }
 
+@test "children that are forked while a dump is made" {
+	survives mode dumped
+	survives filter dumped
+	rm -f "$HEAPAGENT_DIR"/*
+}
+
 # Where the agent sees the sandbox entered it makes no dump any more; a thread
 # that enters one by itself leaves the others to dump.
 @test "what is allocated in there is sampled" {

@@ -3,14 +3,15 @@
  * strict.c - allocates under a sandbox that kills for every system call that
  * sampling could think of.
  *
- *	strict mode|filter main|thread|fork|early|many|foreign [unseen]
+ *	strict mode|filter main|thread|fork|early|many|foreign|dumped [unseen]
  *
  * The sandbox is seccomp's strict mode (read, write, exit and rt_sigreturn), or
  * a filter that permits no more. What allocates in it is main(), a thread that
  * was waiting, or a forked child; with "early" a thread that has never
  * allocated before. It is done from within a library, too, that was there from
  * the start and that no sample has met before. With "many" main() holds
- * 100,000 blocks, with "foreign" it allocates on a stack that it made itself.
+ * 100,000 blocks, with "foreign" it allocates on a stack that it made itself,
+ * with "dumped" children do that are forked while dumps are made.
  * The blocks are from memory that malloc has already. "unseen" enters the
  * sandbox by an instruction of the program's own, not through libc. Prints
  * "unhurt".
@@ -20,6 +21,7 @@
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +39,7 @@ static void *blocks[BLOCKS];
 static void *many[MANY];
 static const char *kind;
 static int unseen;
+static volatile int enough;
 static int go[2];
 
 static long
@@ -162,6 +165,49 @@ use_thread(char *how)
 	(void)pthread_join(thread, NULL);
 }
 
+static void *
+ask_for_dumps(void *unused)
+{
+	while (!enough) {
+		kill(getpid(), SIGUSR2);
+		usleep(300);
+	}
+	return unused;
+}
+
+/* Children that are forked while a dump is being made, if one is asked for. */
+static int
+use_children(void)
+{
+	sigset_t set;
+	struct sigaction old;
+	pthread_t thread;
+	int status = 0, hurt = 0;
+
+	sigaction(SIGUSR2, NULL, &old);
+	if (old.sa_handler == SIG_DFL)
+		signal(SIGUSR2, SIG_IGN);
+	if (pthread_create(&thread, NULL, ask_for_dumps, NULL) != 0)
+		return 2;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	for (unsigned i = 0; i < 20; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			enter_sandbox();
+			allocate(0);
+			end(0);
+		}
+		hurt += waitpid(child, &status, 0) != child || status != 0;
+		usleep(i * 100);
+	}
+	enough = 1;
+	(void)pthread_join(thread, NULL);
+	return hurt == 0 && write(1, "unhurt\n", 7) == 7 ? 0 : 1;
+}
+
 /* More than the agent has memory for from the start. */
 static void
 allocate_many(void)
@@ -224,6 +270,8 @@ main(int argc, char **argv)
 	allocate(100);
 	if (strcmp(argv[2], "fork") == 0)
 		return use_child();
+	if (strcmp(argv[2], "dumped") == 0)
+		return use_children();
 	if (strcmp(argv[2], "many") == 0)
 		allocate_many();
 	/* It ends there: to come back takes a call that kills. */
