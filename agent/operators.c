@@ -174,6 +174,29 @@ is_allocators(const void *function)
 	       next_malloc >= object.map_start && next_malloc < object.map_end;
 }
 
+/* Immutable after construct(): operator new was there at the start. */
+static bool there_at_start;
+
+/*
+ * The next one; NULL: none. What plugins bring along for themselves is taken
+ * of one file alone, as one's delete does not know the blocks of another's new.
+ */
+static void *
+next_operator(const char *symbol)
+{
+	void *plain = symbol_search_next("_Znwm");
+	void *found = symbol_search_next(symbol);
+	struct loader_object object;
+
+	if (there_at_start || found == NULL)
+		return found;
+	return loader_find((uintptr_t)plain, &object) &&
+			       (uintptr_t)found >= object.map_start &&
+			       (uintptr_t)found < object.map_end
+		       ? found
+		       : NULL;
+}
+
 static void
 resolve(void)
 {
@@ -184,7 +207,7 @@ resolve(void)
 #define RESOLVE(name, symbol, parameters, arguments, instead) \
 	{ \
 		__typeof__(next.name) found = \
-			(__typeof__(next.name))symbol_search_next(symbol); \
+			(__typeof__(next.name))next_operator(symbol); \
 		if (found == NULL) \
 			found = name##_instead; \
 		atomic_store_relaxed(&next.name, found); \
@@ -195,6 +218,16 @@ resolve(void)
 	}
 	NEWS(RESOLVE)
 	DELETES(RESOLVE)
+}
+
+/* Files of the start never go, and any of them may have some of the forms. */
+static __attribute__((constructor)) void
+construct(void)
+{
+	if (symbol_search_next("_Znwm") == NULL)
+		return;
+	there_at_start = true;
+	resolve();
 }
 
 void

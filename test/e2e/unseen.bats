@@ -149,5 +149,7 @@ holds() {
 		export HEAPAGENT_RATE
 		PRELOAD=$AGENT same "$PROG/c_runtimes" \
 			"$PROG/lib/own_runtime.so"
+		PRELOAD=$AGENT same "$PROG/c_runtimes" \
+			"$PROG/lib/own_runtime.so" "$PROG/lib/other_runtime.so"
 	done
 }

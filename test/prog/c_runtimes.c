@@ -3,9 +3,10 @@
  * c_runtimes.c - a C program without a C++ runtime: asks by weak references
  * whether there is one, and uses every form of operator new and delete of it;
  * opens a plugin that brings one along, uses that, closes it, and does so again
- * with the plugin at another place.
+ * with the plugin at another place. With OTHER that plugin is used beside the
+ * first one, and nothing else.
  *
- *	c_runtimes PLUGIN
+ *	c_runtimes PLUGIN [OTHER]
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -62,6 +63,12 @@ use_plugin(const char *path, long number)
 int
 main(int argc, char **argv)
 {
+	if (argc == 3) {
+		if (dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) == NULL)
+			return 1;
+		printf("%ld\n", use_plugin(argv[2], 4));
+		return 0;
+	}
 	if (argc != 2)
 		return 2;
 	printf("%ld\n", use_plugin(argv[1], 1));
