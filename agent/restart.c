@@ -81,6 +81,7 @@ restart_init(void)
 void
 restart_begin(ucontext_t *context)
 {
+	arch_context_allow_unaligned(context);
 	resume_tidy(context);
 }
 

@@ -34,7 +34,8 @@ void restart_init(void);
 
 /*
  * To be called first in a signal handler: sets the context right if the signal
- * interrupted the end of another handler of ours. [signal]
+ * interrupted the end of another handler of ours, and takes off what compiled
+ * code may not bear. [signal]
  */
 void restart_begin(ucontext_t *context);
 

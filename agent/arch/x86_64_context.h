@@ -60,6 +60,25 @@ arch_ptrace_thread_pointer(const struct user_regs_struct *regs)
 	return regs->fs_base;
 }
 
+/*
+ * A signal handler runs with the interrupted code's alignment check, which is
+ * not made for compiled code: takes it off. rt_sigreturn sets it back.
+ */
+#define ARCH_FLAG_ALIGNMENT 0x40000
+static inline void
+arch_context_allow_unaligned(const ucontext_t *context)
+{
+	if ((context->uc_mcontext.gregs[REG_EFL] & ARCH_FLAG_ALIGNMENT) != 0)
+		__asm__ volatile("lea -128(%%rsp), %%rsp\n\t" /* red zone */
+				 "pushfq\n\t"
+				 "andq %0, (%%rsp)\n\t"
+				 "popfq\n\t"
+				 "lea 128(%%rsp), %%rsp"
+				 :
+				 : "i"(~ARCH_FLAG_ALIGNMENT)
+				 : "memory", "cc");
+}
+
 /* The kernel keeps all arguments in their registers across a call. */
 static inline struct arch_call
 arch_context_call(const ucontext_t *context)
