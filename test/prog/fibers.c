@@ -71,7 +71,8 @@ make_fibers(const char *kind, char *slab)
 			stack = map_stack(STACK_BYTES);
 		else if (strcmp(kind, "within") == 0)
 			guard_bytes = PAGE_BYTES;
-		if (mprotect(stack, guard_bytes, PROT_NONE) != 0)
+		if (guard_bytes != 0 &&
+		    mprotect(stack, guard_bytes, PROT_NONE) != 0)
 			abort();
 		getcontext(&fibers[i]);
 		fibers[i].uc_stack.ss_sp = stack + guard_bytes;
