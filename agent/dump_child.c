@@ -20,12 +20,10 @@
 #include "dump_child.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "arch/x86_64_child.h"
@@ -33,6 +31,7 @@
 #include "compiler.h"
 #include "resume.h"
 #include "sandbox.h"
+#include "surroundings.h"
 #include "sys.h"
 
 #define PAGE_BYTES ((size_t)4096)
@@ -60,17 +59,6 @@
 #define TID_STARTING (-1)
 /* How long a child may take from its last word to its end. */
 #define LEAVE_TIMEOUT_NS UINT64_C(1000000000)
-
-#ifndef CLOSE_RANGE_UNSHARE
-#define CLOSE_RANGE_UNSHARE 2
-#endif
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-/* Numbers without a list of them; what a process has by default at most. */
-#define DESCRIPTORS_BLIND 4096
-/* CONFIG_NR_CPUS of the largest kernels. */
-#define PROCESSORS_MAX 8192
 
 /* struct sigaction as the kernel has it (x86-64). */
 struct kernel_sigaction {
@@ -305,24 +293,6 @@ forget_call(void)
 	return child.handled;
 }
 
-/* By the list of them; false: there is none. */
-static bool
-close_listed(void)
-{
-	struct sys_directory directory;
-	const char *name;
-	int fd = sys_open("/proc/self/fd", O_RDONLY | O_DIRECTORY, 0);
-
-	if (fd < 0)
-		return false;
-	sys_directory_begin(&directory, fd);
-	while ((name = sys_directory_next(&directory)) != NULL)
-		if (name[0] != '.' && sys_decimal(name) != fd)
-			sys_close(sys_decimal(name));
-	sys_close(fd);
-	return true;
-}
-
 static void
 try_to_resume(void)
 {
@@ -339,31 +309,16 @@ try_to_resume(void)
 }
 
 static void
-close_descriptors(void)
-{
-	/* A filter that was there before may not know it, and end us. */
-	if (!sandbox_at_start() &&
-	    !sys_failed(sys_call3(SYS_close_range, 0, ~0U, 0)))
-		return;
-	if (close_listed())
-		return;
-	for (int fd = 0; fd < DESCRIPTORS_BLIND; fd++)
-		sys_close(fd);
-}
-
-static void
 child_main(void)
 {
-	const struct rlimit no_core = { 0, 0 };
 	char *here = __builtin_frame_address(0);
 	char *stack = area + DUMP_STACK_AT;
 
 	catch_faults();
 	if (forget_call() && !sandbox_at_start())
 		try_to_resume();
-	close_descriptors();
+	surroundings_leave();
 	(void)sys_call5(SYS_prctl, PR_SET_NAME, "heapagent-dump", 0, 0, 0);
-	(void)sys_call4(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, NULL);
 	child.body();
 	/* What the dump used of its stack goes back, but for its top. */
 	(void)sys_call3(SYS_madvise, stack,
@@ -399,8 +354,7 @@ helper_main(void)
 {
 	long r;
 
-	if (!sandbox_at_start())
-		(void)sys_call3(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE);
+	surroundings_share_no_descriptor();
 	r = clone_child();
 	if (sys_failed(r))
 		child.error = (int)r;
@@ -444,38 +398,6 @@ start_by_helper(void)
 	return 0;
 }
 
-/* True if orphans of this process come back to it. */
-static bool
-adopts_orphans(void)
-{
-	int subreaper = 0;
-
-	if (sys_getpid() == 1)
-		return true;
-	(void)sys_call5(SYS_prctl, PR_GET_CHILD_SUBREAPER, &subreaper, 0, 0, 0);
-	return subreaper != 0;
-}
-
-/*
- * True if a child of this process would be the first of a new PID namespace:
- * its end would kill what the host puts in there after it (unshare(2)).
- */
-static bool
-would_be_first(void)
-{
-	char own[64], next[64];
-	long a = sys_call4(SYS_readlinkat, -1, "/proc/thread-self/ns/pid", own,
-			   sizeof(own));
-	long b = sys_call4(SYS_readlinkat, -1,
-			   "/proc/thread-self/ns/pid_for_children", next,
-			   sizeof(next));
-
-	/* A namespace that has no first process yet has no name yet either. */
-	if (sys_failed(a) || sys_failed(b))
-		return !sys_failed(a);
-	return a != b || __builtin_memcmp(own, next, (size_t)a) != 0;
-}
-
 int
 dump_child_start(void (*body)(void), void (*faulted)(void))
 {
@@ -485,9 +407,9 @@ dump_child_start(void (*body)(void), void (*faulted)(void))
 	child.body = body;
 	child.faulted = faulted;
 	arch_make_thread_block(block);
-	if (would_be_first() || arch_under_valgrind())
+	if (surroundings_new_pid_namespace() || arch_under_valgrind())
 		return -EPERM;
-	if (!adopts_orphans())
+	if (!surroundings_adopt_orphans())
 		return start_by_helper();
 	pid = clone_child();
 	if (sys_failed(pid))
@@ -551,23 +473,6 @@ dump_child_beside(void (*body)(void), uint64_t timeout_ns)
 	if (!await_beside(LEAVE_TIMEOUT_NS))
 		(void)sys_call1(SYS_exit_group, 1);
 	return true;
-}
-
-void
-dump_child_yield(void)
-{
-	const struct sched_param normal = { 0 };
-	uint64_t all[PROCESSORS_MAX / 64];
-
-	/* Few programs do this, so a filter may not know it. */
-	if (sandbox_at_start())
-		return;
-	if (sys_call1(SYS_sched_getscheduler, 0) != SCHED_OTHER)
-		(void)sys_call3(SYS_sched_setscheduler, 0, SCHED_OTHER,
-				&normal);
-	/* Of these the kernel takes those that there are for us. */
-	__builtin_memset(all, 0xff, sizeof(all));
-	(void)sys_call3(SYS_sched_setaffinity, 0, sizeof(all), all);
 }
 
 void

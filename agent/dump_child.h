@@ -59,10 +59,6 @@ void dump_child_starter_stack(void (*body)(void));
 /* Takes the mark back where no child runs. [signal] */
 void dump_child_unmark(void);
 
-/* In the child: from here on it takes only the processors' spare time, of any
- * of them. */
-void dump_child_yield(void);
-
 /* True from dump_child_prepare() on until the child no longer exists, however
  * it ended: the kernel takes the mark back. [any] */
 bool dump_child_alive(void);

@@ -37,6 +37,7 @@
 #include "requests.h"
 #include "restart.h"
 #include "sandbox.h"
+#include "surroundings.h"
 #include "sys.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -184,7 +185,7 @@ serve_in_child(void)
 		.released = release_starter,
 		.ask_by_signal = ask_starter,
 		.run_tracer = dump_child_beside,
-		.read = dump_child_yield,
+		.read = surroundings_yield,
 	};
 
 	if (trigger.permits)
