@@ -241,13 +241,27 @@ sandbox(void)
 	return 0;
 }
 
+/* What the kernel's frame takes: before Linux 5.14 none says so. */
+static size_t
+frame_bytes(void)
+{
+	size_t said = getauxval(AT_MINSIGSTKSZ);
+	unsigned a = 0xd, states, c = 0, d;
+
+	if (said != 0)
+		return said;
+	/* The enabled states' size; registers and siginfo besides. */
+	__asm__("cpuid" : "+a"(a), "=b"(states), "+c"(c), "=d"(d));
+	return states + 1024 > MINSIGSTKSZ ? states + 1024 : MINSIGSTKSZ;
+}
+
 /* The handler gets an alternate stack that hardly holds the kernel's frame. */
 static int
 small_stack(void)
 {
 	const size_t page = 4096;
 	/* What our handler may use of it. */
-	size_t size = getauxval(AT_MINSIGSTKSZ) + 512;
+	size_t size = frame_bytes() + 512;
 	size_t mapped = (size + page - 1) / page * page;
 	char *base = mmap(NULL, mapped + page, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
