@@ -75,10 +75,16 @@ sandbox_at_start(void)
 }
 
 bool
-sandbox_is_new(void)
+sandbox_was_seen(void)
 {
 	/* Relaxed, as in sys.c. */
-	if (atomic_load_relaxed(&sys_confined) != 0)
+	return atomic_load_relaxed(&sys_confined) != 0;
+}
+
+bool
+sandbox_is_new(void)
+{
+	if (sandbox_was_seen())
 		return true;
 	/* Without a privilege who enters one has to set this first. */
 	return at_start.filtered

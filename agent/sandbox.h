@@ -26,6 +26,10 @@ bool sandbox_at_start(void);
  */
 bool sandbox_is_new(void);
 
+/* The same without asking: what was seen by way of libc alone. No call is made.
+ * [any] */
+bool sandbox_was_seen(void);
+
 /* True if the program has said through libc who may trace it. [any] */
 bool sandbox_has_ptracer(void);
 

@@ -19,7 +19,9 @@
 
 /* For threads that are born between the count and the list. */
 #define THREADS_SPARE 64
-#define STATUS_BYTES 2048
+/* The lines that are asked for come after that of groups, of which a user has
+ * hundreds in some places. */
+#define STATUS_BYTES 8192
 
 static const uint64_t no_frames[] = { FRAME_TRUNCATED };
 
@@ -59,9 +61,10 @@ threads_read_file(int pid, int tid, const char *name, char *text,
 	return sys_read_file(path, text, size_bytes);
 }
 
-/* The hexadecimal number that follows name in a status file; 0: none. */
+/* The number, hexadecimal or of one digit, that follows name in a status file;
+ * 0: none. */
 static uint64_t
-signal_set(const char *status, const char *name)
+number_of(const char *status, const char *name)
 {
 	const char *p = strstr(status, name);
 	uint64_t set = 0;
@@ -87,9 +90,12 @@ threads_read_signals(int pid, int tid, struct thread_signals *signals)
 
 	if (threads_read_file(pid, tid, "status", status, sizeof(status)) <= 0)
 		return false;
-	signals->blocked = signal_set(status, "\nSigBlk:");
-	signals->pending = signal_set(status, "\nSigPnd:") |
-			   signal_set(status, "\nShdPnd:");
+	signals->blocked = number_of(status, "\nSigBlk:");
+	signals->pending =
+		number_of(status, "\nSigPnd:") | number_of(status, "\nShdPnd:");
+	/* The second since Linux 5.9, and read wrongly, but never the same. */
+	signals->sandbox = number_of(status, "\nSeccomp:") << 32 |
+			   number_of(status, "\nSeccomp_filters:");
 	return true;
 }
 

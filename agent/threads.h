@@ -259,6 +259,8 @@ long threads_read_file(int pid, int tid, const char *name, char *text,
 struct thread_signals {
 	uint64_t blocked;
 	uint64_t pending; /* of the thread and of the process */
+	/* The same number, but 0: the same seccomp filters, most likely. */
+	uint64_t sandbox;
 };
 /* From the thread's status file. False if it cannot be read. [any] */
 bool threads_read_signals(int pid, int tid, struct thread_signals *signals);

@@ -26,6 +26,7 @@
 #include "config.h"
 #include "restart.h"
 #include "resume.h"
+#include "sandbox.h"
 #include "sys.h"
 #include "threads.h"
 
@@ -109,6 +110,21 @@ shares_memory(int tid)
 }
 
 /*
+ * True if a filter may end the thread for restart_syscall(), by which a call
+ * goes on after a stop: one of its own. (Under one from before the program
+ * nobody is stopped.)
+ */
+static bool
+is_sandboxed(const struct threads *threads, int tid)
+{
+	struct thread_signals signals;
+
+	return sandbox_was_seen() ||
+	       !threads_read_signals(threads->pid, tid, &signals) ||
+	       signals.sandbox != 0;
+}
+
+/*
  * 1: stopped, and has to be detached; 0: held, but not stopped; otherwise a
  * negative errno. A thread that is just ending is refused, too: that says
  * nothing.
@@ -123,13 +139,17 @@ stop(struct threads *threads, struct thread_record *record, int *status,
 	/* Not one that has got the number of one of ours since. */
 	if (!is_of_process(threads, tid))
 		return -ESRCH;
+	if (is_sandboxed(threads, tid)) {
+		record->refused = EPERM;
+		return -EPERM;
+	}
 	r = PTRACE(PTRACE_SEIZE, tid, 0, 0);
 	if (sys_failed(r)) {
 		if (r != -ESRCH && !threads_has_ended(threads, tid))
 			record->refused = -(int)r;
 		return (int)r;
 	}
-	if (!is_of_process(threads, tid))
+	if (!is_of_process(threads, tid) || sandbox_was_seen())
 		return 0;
 	(void)PTRACE(PTRACE_INTERRUPT, tid, 0, 0);
 	return wait_stop(tid, status, timeout_ns);

@@ -25,6 +25,7 @@
 #include "compiler.h"
 #include "counters.h"
 #include "restart.h"
+#include "sandbox.h"
 #include "sys.h"
 #include "threads.h"
 
@@ -54,6 +55,7 @@ static struct {
 	unsigned depth;
 	enum unwind_method method;
 	int pid;
+	uint64_t sandbox; /* that of the thread that asks */
 } asked;
 
 static void
@@ -78,10 +80,14 @@ fill(struct slot *slot, const ucontext_t *context)
 static void
 answer(int signal, siginfo_t *info, void *context)
 {
-	int tid = sys_gettid();
 	struct slot *slots;
+	int tid;
 
 	(void)signal;
+	/* Entered since it was asked: it may end us for any call. */
+	if (sandbox_was_seen())
+		return;
+	tid = sys_gettid();
 	restart_begin(context);
 	/* Relaxed, because the fence orders it before the load of slots. */
 	(void)atomic_add_relaxed(&asked.entered, 1);
@@ -200,7 +206,8 @@ is_to_be_asked(struct threads *threads, struct thread_record *record, int nr)
 	}
 	return nr != 0 && !is_held(record) &&
 	       threads_read_signals(threads->pid, record->tid, &signals) &&
-	       (signals.blocked >> (nr - 1) & 1) == 0;
+	       (signals.blocked >> (nr - 1) & 1) == 0 &&
+	       signals.sandbox == asked.sandbox && !sandbox_was_seen();
 }
 
 /* Sends the signals; how many answers to expect. */
@@ -327,6 +334,7 @@ threads_ask_by_signal(struct threads *threads, uint64_t blocked)
 		.sa_sigaction = answer,
 		.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK,
 	};
+	struct thread_signals own;
 	size_t slots_bytes = threads->count * sizeof(struct slot);
 	size_t size_bytes = slots_bytes + threads->count * sizeof(int);
 	struct sigaction before;
@@ -344,6 +352,9 @@ threads_ask_by_signal(struct threads *threads, uint64_t blocked)
 	asked.depth = threads->depth;
 	asked.method = threads->method;
 	asked.pid = sys_getpid();
+	asked.sandbox = threads_read_signals(asked.pid, sys_gettid(), &own)
+				? own.sandbox
+				: 0;
 	/* Release pairs with answer(): the fields above come with it. */
 	atomic_store_release(&asked.slots, slots);
 	/* All 64, as in trigger_init(). */

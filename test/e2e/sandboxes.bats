@@ -59,3 +59,14 @@ survives() {
 		rm -f "$HEAPAGENT_DIR"/*
 	done
 }
+
+@test "a thread in a sandbox of its own is neither stopped nor asked" {
+	local how
+	[ "$(env -u HEAPAGENT_DIR "$PROG/thread_sandbox" libc)" = unhurt ]
+	for how in own own libc libc libc libc libc; do
+		[ "$(preloaded "$PROG/thread_sandbox" $how)" = unhurt ]
+		[ "$("$PROG/refuse" ptrace env LD_PRELOAD="$AGENT" \
+			"$PROG/thread_sandbox" $how)" = unhurt ]
+	done
+	newest heap
+}
