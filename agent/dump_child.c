@@ -60,15 +60,6 @@
 /* How long a child may take from its last word to its end. */
 #define LEAVE_TIMEOUT_NS UINT64_C(1000000000)
 
-/* struct sigaction as the kernel has it (x86-64). */
-struct kernel_sigaction {
-	void (*handler)(int);
-	unsigned long flags;
-	void (*restorer)(void);
-	uint64_t mask;
-};
-#define KERNEL_SA_RESTORER 0x04000000UL
-
 /* Mapped at start: a dump must not fail for want of it. Untouched, it costs no
  * memory. Immutable after dump_child_init(). */
 static char *area;
@@ -231,10 +222,10 @@ set_fault_stack(unsigned which)
 static void
 catch_faults(void)
 {
-	struct kernel_sigaction action = {
+	struct arch_sigaction action = {
 		.handler = child_fault,
 		/* One that is blocked when it is due would dump core. */
-		.flags = SA_ONSTACK | SA_NODEFER | KERNEL_SA_RESTORER,
+		.flags = SA_ONSTACK | SA_NODEFER | ARCH_SA_RESTORER,
 		/* The kernel asks for one; the handler never returns. */
 		.restorer = NULL,
 	};
@@ -277,9 +268,9 @@ forget_call(void)
 {
 	const int nr = SIGURG;
 	const uint64_t set = UINT64_C(1) << (nr - 1);
-	const struct kernel_sigaction action = {
+	const struct arch_sigaction action = {
 		.handler = handle_urgent,
-		.flags = KERNEL_SA_RESTORER,
+		.flags = ARCH_SA_RESTORER,
 		.restorer = arch_sigreturn,
 	};
 
@@ -297,9 +288,9 @@ static void
 try_to_resume(void)
 {
 	const int nr = SIGURG; /* forget_call() has unblocked it */
-	const struct kernel_sigaction action = {
-		.handler = (void (*)(int))(void (*)(void))resume_try_handler,
-		.flags = SA_SIGINFO | KERNEL_SA_RESTORER,
+	const struct arch_sigaction action = {
+		.action = resume_try_handler,
+		.flags = SA_SIGINFO | ARCH_SA_RESTORER,
 		.restorer = arch_sigreturn,
 	};
 

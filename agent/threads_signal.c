@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "arch/x86_64_child.h"
 #include "atomics.h"
 #include "compiler.h"
 #include "counters.h"
@@ -123,18 +124,27 @@ add_used(struct used *used, const struct thread_signals *signals)
 	used->by_one |= signals->pending;
 }
 
+/* Not libc's function, nor what stands before it: that of libjsig has a lock,
+ * which the thread that we interrupt may hold. */
+static long
+change_action(int nr, const struct arch_sigaction *action,
+	      struct arch_sigaction *before)
+{
+	return sys_call4(SYS_rt_sigaction, nr, action, before,
+			 sizeof(action->mask));
+}
+
 /* A real-time signal of the set that has no handler and is not ignored, or 0.
  */
 static int
 default_signal(uint64_t set)
 {
-	struct sigaction now;
+	struct arch_sigaction now;
 
 	for (int nr = SIGNAL_LAST; nr >= SIGNAL_FIRST; nr--)
 		if ((set >> (nr - 1) & 1) != 0 &&
-		    sigaction(nr, NULL, &now) == 0 &&
-		    (now.sa_flags & SA_SIGINFO) == 0 &&
-		    now.sa_handler == SIG_DFL)
+		    change_action(nr, NULL, &now) == 0 &&
+		    now.handler == SIG_DFL)
 			return nr;
 	return 0;
 }
@@ -264,39 +274,39 @@ wait_for_answers(const struct slot *slots, unsigned count, unsigned expected)
 }
 
 static bool
-is_ours(const struct sigaction *action)
+is_ours(const struct arch_sigaction *action)
 {
-	return (action->sa_flags & SA_SIGINFO) != 0 &&
-	       action->sa_sigaction == answer;
+	return action->action == answer;
 }
 
 /* Sets what the signal does, if that is still ours to say. */
 static void
-set_action(int nr, const struct sigaction *action)
+set_action(int nr, const struct arch_sigaction *action)
 {
-	struct sigaction now;
+	struct arch_sigaction now;
 
-	if (sigaction(nr, NULL, &now) != 0 || !is_ours(&now))
+	if (change_action(nr, NULL, &now) != 0 || !is_ours(&now))
 		return;
-	(void)sigaction(nr, action, &now);
+	(void)change_action(nr, action, &now);
 	/* The host has installed its own between the two. */
 	if (!is_ours(&now))
-		(void)sigaction(nr, &now, NULL);
+		(void)change_action(nr, &now, NULL);
 }
 
 /* True if no handler uses the slots any more. */
 static bool
-stop_asking(int nr, const struct sigaction *before, bool all_answered)
+stop_asking(int nr, const struct arch_sigaction *before, bool all_answered)
 {
-	struct sigaction ignore = { .sa_handler = SIG_IGN }, now;
+	struct arch_sigaction ignore = { .handler = SIG_IGN }, now;
 	uint64_t begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
 	if (all_answered) {
 		set_action(nr, before);
 	} else {
 		set_action(nr, &ignore);
-		if (sigaction(nr, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
-			(void)sigaction(nr, before, NULL);
+		if (change_action(nr, NULL, &now) == 0 &&
+		    now.handler == SIG_IGN)
+			(void)change_action(nr, before, NULL);
 	}
 	atomic_store_release(&asked.slots, NULL);
 	atomic_fence_seq_cst(); /* pairs with that in answer() */
@@ -330,14 +340,17 @@ keep_answers(struct threads *threads, const struct slot *slots)
 void
 threads_ask_by_signal(struct threads *threads, uint64_t blocked)
 {
-	struct sigaction action = {
-		.sa_sigaction = answer,
-		.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK,
+	const struct arch_sigaction action = {
+		.action = answer,
+		.flags =
+			SA_SIGINFO | SA_RESTART | SA_ONSTACK | ARCH_SA_RESTORER,
+		.restorer = arch_sigreturn,
+		.mask = ~UINT64_C(0), /* all 64, as in trigger_init() */
 	};
 	struct thread_signals own;
 	size_t slots_bytes = threads->count * sizeof(struct slot);
 	size_t size_bytes = slots_bytes + threads->count * sizeof(int);
-	struct sigaction before;
+	struct arch_sigaction before;
 	int nr = free_signal(threads, blocked);
 	struct slot *slots;
 	bool all_answered;
@@ -357,9 +370,7 @@ threads_ask_by_signal(struct threads *threads, uint64_t blocked)
 				: 0;
 	/* Release pairs with answer(): the fields above come with it. */
 	atomic_store_release(&asked.slots, slots);
-	/* All 64, as in trigger_init(). */
-	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
-	(void)sigaction(nr, &action, &before);
+	(void)change_action(nr, &action, &before);
 	all_answered =
 		wait_for_answers(slots, threads->count, ask(threads, tids, nr));
 	if (stop_asking(nr, &before, all_answered)) {

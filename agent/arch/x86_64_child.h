@@ -6,6 +6,7 @@
 #ifndef HEAPAGENT_ARCH_X86_64_CHILD_H
 #define HEAPAGENT_ARCH_X86_64_CHILD_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -77,11 +78,24 @@ arch_call_on_stack(void *stack_top, void (*body)(void))
 			   "xmm15");
 }
 
-/* What a signal handler returns to, SA_RESTORER of rt_sigaction(2). */
+/* struct sigaction as rt_sigaction(2) has it. */
+struct arch_sigaction {
+	union {
+		void (*handler)(int);
+		void (*action)(int, siginfo_t *, void *);
+	};
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+#define ARCH_SA_RESTORER 0x04000000UL
+
+/* What a signal handler returns to. In the form of libc's, by which debuggers
+ * and unwinders know it. */
 static __attribute__((naked, unused)) void
 arch_sigreturn(void)
 {
-	__asm__("mov $15, %eax\n\t" /* rt_sigreturn */
+	__asm__("mov $15, %rax\n\t" /* rt_sigreturn */
 		"syscall");
 }
 

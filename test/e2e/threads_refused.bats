@@ -209,3 +209,13 @@ as_nobody() {
 	by_ptrace_and_proc 6 2
 	finish
 }
+
+@test "a sigaction() with a lock, as libjsig's, that the signalled thread may hold" {
+	under=("$PROG/refuse" ptrace) also=$PROG/lib/locked_sigaction.so
+	start installs
+	for number in $(seq 60); do
+		dump "$number"
+	done
+	finish
+	grep -qx unhurt "$BATS_TEST_TMPDIR/out"
+}
