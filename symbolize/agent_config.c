@@ -18,6 +18,7 @@ agent_config_read(pid_t pid, struct config *settings)
 	if (!error)
 		error = region_view_table(&view, "config", settings,
 					  sizeof(*settings));
+	region_view_close(&view);
 	if (error)
 		return error;
 	if (settings->directory[0] != '/' ||
@@ -33,7 +34,9 @@ agent_config_outside(pid_t pid, struct outside *outside)
 	struct region_view view;
 	int error = region_view_open(&view, pid);
 
-	return error ? error
-		     : region_view_table(&view, "outside", outside,
-					 sizeof(*outside));
+	if (!error)
+		error = region_view_table(&view, "outside", outside,
+					  sizeof(*outside));
+	region_view_close(&view);
+	return error;
 }
