@@ -11,11 +11,9 @@
  * A block goes into the first level whose chunk (one for each level, by a
  * hash) has a free slot, and never moves. There is no probing beyond a chunk,
  * so nothing like a tombstone is needed and removal leaves no trace. When no
- * open level has room, the next one is opened. Lower levels fill up before
- * higher ones are used, so the load is near 1 in all but the last two
- * (multilevel hashing: Broder and Karlin, SODA 1990). Levels may take half of
- * the region. Chunk n of level l is number 256 * 2^l + n of the table, whose
- * memory comes in parts of 1,024 chunks when the first block goes there.
+ * open level has room, the next one is opened. The load is near 1 in all but
+ * the last two (multilevel hashing: Broder and Karlin, SODA 1990). Chunk n of
+ * level l is number 256 * 2^l + n; parts of 1,024 chunks get memory when used.
  *
  * How a larger filter takes over (docs/decisions/0015-filter-growth.md). Each
  * place says in which filters its block is counted. While there is a filter
@@ -473,11 +471,9 @@ visit_chunk(const struct chunk *chunk,
 	for (unsigned slot = 0; slot < SLOTS && result == 0; slot++) {
 		uint64_t key = atomic_load_relaxed(&chunk->keys[slot]);
 		const struct place *place = &chunk->places[slot];
-		const struct live_block block = {
-			.size_bytes = place->size_bytes,
-			.weight = place->weight,
-			.bucket = place->bucket,
-		};
+		const struct live_block block = { place->size_bytes,
+						  place->weight,
+						  place->bucket };
 
 		if (key != 0)
 			result = visit(context, key, &block);

@@ -14,8 +14,8 @@
  * only when we let go; who seizes a thread waits for the exec(). So no thread
  * is held while another is seized. One that does not stop in time, because it
  * gets no processor or is in the kernel, cannot be detached: it is let go by
- *the end of the thread that seized it, the tracer, and another one goes on with
- *the next. Those that were late have more time in the next round.
+ * the end of the thread that seized it, the tracer, and another one goes on
+ * with the next. Those that were late have more time in the next round.
  */
 #include <errno.h>
 #include <sys/ptrace.h>

@@ -89,9 +89,9 @@ arch_filter_is_set(uint8_t *const *filter, uintptr_t address)
 	__asm__("and -%c[before](%[counters]), %[index]\n\t"
 		"cmpb $0, (%[counters],%q[index])"
 		: [index] "+r"(index), "=@ccnz"(is_set)
-		: [counters] "r"(counters),
-		  [before] "i"(ARCH_FILTER_MASK_BEFORE),
-		  "m"(*(uint8_t(*)[])counters));
+		:
+		[counters] "r"(counters), [before] "i"(ARCH_FILTER_MASK_BEFORE),
+		"m"(*(uint8_t(*)[])counters));
 	return is_set;
 }
 

@@ -27,8 +27,8 @@ crowd() {
 @test "1,000 threads at RATE=64K" {
 	export HEAPAGENT_RATE=64K
 	crowd 1000 30000
-	[ "$got" -gt $((truth / 1000 * 993)) ]
-	[ "$got" -lt $((truth / 1000 * 1007)) ]
+	[ "$got" -gt $((truth * 993 / 1000)) ]
+	[ "$got" -lt $((truth * 1007 / 1000)) ]
 }
 
 # It has the memory of the thread that waits for it: what says that the thread

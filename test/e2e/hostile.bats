@@ -4,65 +4,7 @@
 # one line and a non-zero status; no crash, no hang, bounded memory.
 
 load helpers
-HEAPAGENT=$ROOT/build/heapagent
-MAKE=$ROOT/build/test/tools/profile_make
-HOSTILE=$ROOT/test/tools/hostile
-BAD_LIBRARY=$ROOT/build/test/prog/lib/bad_reader.so
-SOURCE=$ROOT/test/prog/inlined.cc
-
-# What the commands need for small files, and in MiB.
-SMALL=100
-
-setup_file() {
-	cd "$BATS_FILE_TMPDIR" || return
-	g++ -O2 -g -o inlined "$BATS_TEST_DIRNAME/../prog/inlined.cc"
-}
-
-setup() {
-	cd "$BATS_TEST_TMPDIR" || return
-	ulimit -c 0
-	cp "$BATS_FILE_TMPDIR/inlined" inlined
-}
-
-# profile OUT PROGRAM...: addresses all over the code of ./inlined, mapped once
-# for each program, with the build-id $BUILD_ID if that is set.
-profile() {
-	local start size offset out=$1 number=0 program address
-	shift
-	read -r start size offset < <(readelf -lW inlined |
-		awk '$1 == "LOAD" && / R E / { print $3, $5, $2 }')
-	{
-		echo "type space bytes"
-		for program; do
-			echo "mapping $((start + (number << 32)))" \
-				"$((start + size + (number << 32)))" \
-				"$offset $program ${BUILD_ID:--}"
-			number=$((number + 1))
-			for ((address = start; address < start + size; \
-			address += 40)); do
-				echo "sample 1 1 $number:$((address + \
-					((number - 1) << 32)))"
-			done
-		done
-	} | "$MAKE" "$out"
-}
-
-# one STATUS MIB COMMAND...: see test/tools/hostile.
-one() {
-	local status=$1 mib=$2
-	shift 2
-	"$HOSTILE" one "$status" "$mib" 60 "$@"
-}
-
-# named FILE PROGRAM: the frames in that program that have a line.
-named() {
-	"$DECODE" "$1" | grep "^ frame .*/$2+.*inlined.cc:" || true
-}
-
-# dwo_of PROGRAM: the split file that it refers to.
-dwo_of() {
-	readelf --debug-dump=info "$1" | awk '/dwo_name/ { print $NF; exit }'
-}
+load hostile
 
 @test "profiles cut short, flipped, with tails: refused or read" {
 	profile whole.pb.gz "$PWD/inlined"
@@ -125,7 +67,7 @@ dwo_of() {
 	# Two messages are one, by protobuf's rules: here with doubled ids.
 	profile whole.pb.gz "$PWD/inlined"
 	cat whole.pb.gz whole.pb.gz >twice.pb.gz
-	one 1 $SMALL "$HEAPAGENT" top twice.pb.gz | grep 'twice.pb.gz: '
+	one 1 "$SMALL" "$HEAPAGENT" top twice.pb.gz | grep 'twice.pb.gz: '
 }
 
 @test "input that is no file" {
@@ -135,13 +77,13 @@ dwo_of() {
 	ln -s b a
 	ln -s a b
 	for file in directory pipe loop a none /dev/null; do
-		one 1 $SMALL "$HEAPAGENT" top $file | grep " $file: "
+		one 1 "$SMALL" "$HEAPAGENT" top $file | grep " $file: "
 	done
 	one 1 700 "$HEAPAGENT" symbolize /dev/zero | grep ' /dev/zero: '
 	# Who writes after a while is waited for.
 	profile whole.pb.gz "$PWD/inlined"
 	{ sleep 2 && cat whole.pb.gz >pipe; } 3>&- &
-	one 0 $SMALL "$HEAPAGENT" top pipe
+	one 0 "$SMALL" "$HEAPAGENT" top pipe
 	"$HEAPAGENT" top <(sleep 1 && cat whole.pb.gz) | grep -q shop::
 }
 
@@ -157,10 +99,10 @@ dwo_of() {
 	strip -o stripped inlined
 	profile p.pb.gz "$PWD/inlined"
 	profile s.pb.gz "$PWD/stripped"
-	one 0 $SMALL "$HEAPAGENT" symbolize --sysroot root p.pb.gz
-	one 0 $SMALL "$HEAPAGENT" symbolize --debug-dir tree s.pb.gz
-	one 2 $SMALL "$HEAPAGENT" symbolize --perf-map map p.pb.gz
-	one 2 $SMALL "$HEAPAGENT" symbolize --sysroot loop p.pb.gz
+	one 0 "$SMALL" "$HEAPAGENT" symbolize --sysroot root p.pb.gz
+	one 0 "$SMALL" "$HEAPAGENT" symbolize --debug-dir tree s.pb.gz
+	one 2 "$SMALL" "$HEAPAGENT" symbolize --perf-map map p.pb.gz
+	one 2 "$SMALL" "$HEAPAGENT" symbolize --sysroot loop p.pb.gz
 }
 
 @test "programs with damaged headers, and damaged anywhere" {
@@ -236,7 +178,7 @@ said() {
 	profile p.pb.gz "$PWD/p"
 	strip -o p inlined
 	objcopy --add-gnu-debuglink=p p
-	one 0 $SMALL "$HEAPAGENT" symbolize p.pb.gz
+	one 0 "$SMALL" "$HEAPAGENT" symbolize p.pb.gz
 	# The supplementary file by its name and its own build-id.
 	{
 		printf 'p\0'
@@ -245,7 +187,7 @@ said() {
 				bytes.fromhex(sys.stdin.read()))'
 	} >"link"
 	objcopy --add-section .gnu_debugaltlink=link inlined p
-	one 0 $SMALL "$HEAPAGENT" symbolize -o self.pb.gz p.pb.gz
+	one 0 "$SMALL" "$HEAPAGENT" symbolize -o self.pb.gz p.pb.gz
 	cp inlined p
 	"$HEAPAGENT" symbolize -o plain.pb.gz p.pb.gz
 	[ "$("$DECODE" self.pb.gz)" = "$("$DECODE" plain.pb.gz)" ]
@@ -255,7 +197,7 @@ said() {
 	cp p p.dwp
 	ln -s p "$(dwo_of p)"
 	profile p.pb.gz "$PWD/p"
-	one 0 $SMALL "$HEAPAGENT" symbolize p.pb.gz
+	one 0 "$SMALL" "$HEAPAGENT" symbolize p.pb.gz
 }
 
 @test "a library that crashes, gives up or lies: that file has no names" {
@@ -292,14 +234,14 @@ said() {
 	one 1 1300 env BAD_READER_AT=2 BAD_READER=eat LD_PRELOAD="$BAD_LIBRARY" \
 		"$HEAPAGENT" symbolize p.pb.gz |
 		grep 'second: left without names: .* memory'
-	one 1 $SMALL env BAD_READER_AT=2 BAD_READER=spin LD_PRELOAD="$BAD_LIBRARY" \
+	one 1 "$SMALL" env BAD_READER_AT=2 BAD_READER=spin LD_PRELOAD="$BAD_LIBRARY" \
 		"$HEAPAGENT" symbolize p.pb.gz |
 		grep 'second: left without names: .* too long'
 	# A split file that is a pipe: libdw opens it, and waits.
 	g++ -O2 -g -gsplit-dwarf -o second "$SOURCE"
 	rm ./*.dwo
 	mkfifo "$(dwo_of second)"
-	one 1 $SMALL "$HEAPAGENT" symbolize p.pb.gz |
+	one 1 "$SMALL" "$HEAPAGENT" symbolize p.pb.gz |
 		grep 'second: left without names: .* too long'
 }
 
@@ -332,172 +274,6 @@ ended() {
 	kill "$pid"
 	wait_for 10 ended "$child"
 	[ ! -e p.symbolized.pb.gz ]
-}
-
-@test "names of mangled form that take the demangler for ever" {
-	local name
-	name=_ZcvT_InnvT_Inarddddddddddddddddd
-	for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
-		name+=nZcvT_IdddgvT_InnvT_Inarddddddddddddddddd
-	done
-	{
-		echo "type space bytes"
-		echo "mapping 0x1000 0x2000 0 /x -"
-		# Each may take its time, all together not.
-		for i in {1..100}; do
-			echo "function $name$i /x.c 1"
-			echo "sample 1 1 f$i:1"
-		done
-	} | "$MAKE" p.pb.gz
-	one 0 $SMALL "$HEAPAGENT" top --nodecount 0 p.pb.gz
-	"$HEAPAGENT" top --nodecount 0 p.pb.gz | grep -c _ZcvT_Inn
-}
-
-@test "names that take the demangler long, none of them too long" {
-	local name=_ZcvT_InnvT_Inarddddddddddddddddd
-	for _ in 1 2 3 4 5 6; do
-		name+=nZcvT_IdddgvT_InnvT_Inarddddddddddddddddd
-	done
-	{
-		echo "type space bytes"
-		for i in {1..100}; do
-			echo "function $name$i /x.c 1"
-			echo "sample 1 1 f$i:1"
-		done
-	} | "$MAKE" p.pb.gz
-	# 5 seconds for all; it is some 30 of the processor's if each is tried.
-	python3 - "$HEAPAGENT" <<-'END'
-		import resource, subprocess, sys
-		subprocess.run([sys.argv[1], "top", "p.pb.gz"], check=True)
-		used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-		print(used)
-		assert used < 8
-	END
-}
-
-# dropping PATTERN [NAME]: p.pb.gz, whose drop_frames is that.
-dropping() {
-	"$MAKE" p.pb.gz <<-END
-		type space bytes
-		drop $1
-		mapping 0x1000 0x2000 0 /x -
-		function ${2:-alpha} a.c 1
-		function main a.c 2
-		sample 1 1 f1:1 f2:2
-	END
-}
-
-@test "patterns in a profile: bounded, and none can end the command" {
-	local many pattern command name=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab
-	many=$(python3 -c 'print("(" * 7000 + "a" + ")" * 7000)')
-	for pattern in "$many" "$many$many" "(a" \
-		'((((a{1,255}){1,255}){1,255}){1,255})'; do
-		dropping "$pattern"
-		for command in top tree "peek main" flame; do
-			# shellcheck disable=SC2086 # words are wanted
-			one 0 $SMALL "$HEAPAGENT" $command p.pb.gz >out
-			grep -q 'p.pb.gz: drop_frames: not used: no regular' out
-		done
-	done
-	# Too slow for one name, or for all.
-	dropping '(a+)+(a+)+(a+)+[cd]' $name
-	one 1 $SMALL "$HEAPAGENT" top p.pb.gz |
-		grep -F "'(a+)+(a+)+(a+)+[cd]' takes too much time"
-	{
-		echo "type space bytes"
-		echo "drop (a|a)*(a|a)*(a|a)*(a|a)*[cd]"
-		for i in {1..4000}; do
-			echo "function aaaaaaaaaab$i a.c 1"
-			echo "sample 1 1 f$i:1"
-		done
-	} | "$MAKE" p.pb.gz
-	one 1 $SMALL "$HEAPAGENT" top p.pb.gz |
-		grep "p.pb.gz: drop_frames: .* takes too much time"
-}
-
-@test "patterns of the user: bounded, too" {
-	local many name=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab
-	many=$(python3 -c 'print("(" * 300 + "a" + ")" * 300)')
-	dropping - $name
-	for option in --focus --ignore; do
-		one 2 $SMALL "$HEAPAGENT" top "$option=$many" p.pb.gz |
-			grep "top: $option '((.* it takes a regular expression (par"
-		one 1 $SMALL "$HEAPAGENT" top "$option=(a+)+(a+)+[cd]" p.pb.gz |
-			grep -e "$option: .* takes too much time"
-	done
-	one 2 $SMALL "$HEAPAGENT" peek "$many" p.pb.gz
-	one 1 $SMALL "$HEAPAGENT" peek "(a+)+(a+)+[cd]" p.pb.gz |
-		grep "peek: REGEX: .* takes too much time"
-	# Go's signs are known.
-	"$HEAPAGENT" top --focus '(?i)\bMAIN\b|\d{3}' p.pb.gz
-}
-
-# A name with whatever a terminal or a browser might obey.
-evil_name() {
-	printf 'x\033]0;title\007\033[31m\302\233mred\233m\r\b</script>%s' \
-		'<script>alert(1)</script><img src=x onerror=alert(1)>"'\''\\&'
-}
-
-@test "names are text: on a terminal and in a page" {
-	local name command files
-	name=$(evil_name)
-	python3 - "$name" >evil.pb <<-'END'
-		import os, sys
-		name = os.fsencode(sys.argv[1])
-		def field(number, content):
-		    def varint(n):
-		        out = b""
-		        while n > 127:
-		            out += bytes([n & 127 | 128]); n >>= 7
-		        return out + bytes([n])
-		    if isinstance(content, int):
-		        return varint(number << 3) + varint(content)
-		    return (varint(number << 3 | 2) + varint(len(content)) +
-		            content)
-		out = field(1, field(1, 3) + field(2, 3))
-		out += b"".join(field(6, s) for s in (b"", b"a", b"b", name))
-		out += field(3, field(1, 1) + field(3, 99) + field(5, 3) +
-		             field(6, 3))
-		out += field(5, field(1, 1) + field(2, 3) + field(4, 3))
-		out += field(4, field(1, 1) + field(2, 1) + field(3, 7) +
-		             field(4, field(1, 1) + field(2, 1)))
-		out += field(4, field(1, 2) + field(2, 1) + field(3, 8))
-		for location in (1, 2):
-		    out += field(2, field(1, location) + field(2, 7) + field(
-		        3, field(1, 3) + field(2, 3)))
-		out += field(13, 3)
-		sys.stdout.buffer.write(out)
-	END
-	for command in "top" "top --json" "tree" "peek ." "diff" "diff --json" \
-		"text" "flame -o -" "symbolize -o named.pb.gz"; do
-		files=(evil.pb)
-		[[ $command != diff* ]] || files+=(evil.pb)
-		# shellcheck disable=SC2086 # words are wanted
-		"$HEAPAGENT" $command "${files[@]}" >out 2>err || true
-		echo "$command: $(wc -c <out) bytes"
-		cat err
-		# No control character but tab and newline, and valid UTF-8.
-		python3 - <<-'END'
-			for name in "out", "err":
-			    text = open(name, encoding="utf-8", newline="").read()
-			    assert not [c for c in text if c not in "\n\t" and
-			                (c < " " or "\x7f" <= c < "\xa0")], name
-		END
-	done
-	"$HEAPAGENT" flame evil.pb -o evil.html
-	python3 - <<-'END'
-		import json, re
-		page = open("evil.html", encoding="utf-8").read()
-		assert page.count("</script>") == 2, page.count("</script>")
-		assert page.count("<script") == 2
-		data = re.search(r'id="data">(.*?)</script>', page, re.S).group(1)
-		assert "<" not in data
-		assert any("<script>alert(1)" in n
-		           for n in json.loads(data)["names"])
-	END
-	# The message about such a file is one line of text, too.
-	cp /dev/null "$name" 2>/dev/null || cp /dev/null "${name//\//}"
-	one 1 $SMALL "$HEAPAGENT" top "${name//\//}"
 }
 
 @test "what the fuzzers kept: under sanitizers, and by the command" {

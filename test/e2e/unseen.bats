@@ -5,6 +5,10 @@
 load helpers
 load oracle2
 
+teardown() {
+	[ -z "${host:-}" ] || kill -KILL "$host" 2>/dev/null || true
+}
+
 LIBRARIES=/usr/lib/x86_64-linux-gnu
 
 # said: the line of the newest dump's heap profile.
@@ -137,6 +141,7 @@ holds() {
 	host=$!
 	[ "$("$heapagent" dump "$host" | wc -l)" = 3 ]
 	"$heapagent" status "$host" | grep '^in use '
+	# shellcheck source=/dev/null
 	. "$ROOT/scripts/heapagent.bash"
 	COMPREPLY=()
 	_heapagent_pids "$host"

@@ -14,11 +14,11 @@
  *	-l	what it leaves behind has so long to end (default: 2000)
  *
  * A signal is sent only while the process catches it, and to a descendant only
- * when it is older than SETTLED_MS: one that is about to exec would be ended. `zombies` are dump
- * children that the command had not reaped one interval later, `leftovers`
- * what still ran so long after the command's end: they come to us, as
- * the subreaper, and are killed. Exit status: the command's, 128 + N for a
- * signal N, 124 for a command that had to be killed; then every thread's
+ * when it is older than SETTLED_MS: one that is about to exec would be ended.
+ * `zombies` are dump children that the command had not reaped one interval
+ * later, `leftovers` what still ran so long after the command's end: they come
+ * to us, as the subreaper, and are killed. Exit status: the command's, 128 + N
+ * for a signal N, 124 for a command that had to be killed; then every thread's
  * system call goes to standard error first.
  */
 #include <dirent.h>

@@ -2,7 +2,8 @@
 /*
  * modules_test.c - records of loaded files, and of files loaded in turn.
  *
- * LINK: modules modules_name loader loader_snapshot symbol elf_image executable region counters sys
+ * LINK: modules modules_name loader loader_snapshot symbol elf_image executable
+ * LINK: region counters sys
  * LIBS: -lpthread
  */
 #include "modules.h"
