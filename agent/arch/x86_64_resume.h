@@ -244,7 +244,8 @@ arch_has_shadow_stack(void)
 }
 
 /* A debug trap after each instruction, ours too; string instructions that go
- * backwards; an alignment check, which our handlers take off. All other flags are set back, or are as they were. */
+ * backwards; an alignment check, which our handlers take off. All other flags
+ * are set back, or are as they were. */
 #define ARCH_FLAGS_STRANGE (0x500 | ARCH_FLAG_ALIGNMENT)
 
 #endif
