@@ -51,14 +51,38 @@ value_of(const char *comment, const char *name)
 	return NULL;
 }
 
+/*
+ * True of a comment that begins with a figure of the agent's: the command line,
+ * which is a comment, too, may have words that look like them further on.
+ */
+static bool
+is_figures(const char *comment)
+{
+	static const char *const totals[] = { "rate", "samples" };
+	const char *begin = comment + strspn(comment, "# ");
+	size_t length = strspn(begin, "abcdefghijklmnopqrstuvwxyz_");
+	const char *behind = begin + length;
+	if (*behind != '=' && strncmp(behind, " = ", 3) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(totals) / sizeof(totals[0]); i++)
+		if (strlen(totals[i]) == length &&
+		    !strncmp(begin, totals[i], length))
+			return true;
+	for (size_t i = 0; i < COUNTER_COUNT; i++)
+		if (strlen(counters_known[i].name) == length &&
+		    !strncmp(begin, counters_known[i].name, length))
+			return true;
+	return false;
+}
+
 double
 missing_counter(const struct profile *profile, const char *name)
 {
-	/* The first comments are the version and the command line. */
-	for (size_t i = 1; i < profile->pb->n_comment; i++) {
+	for (size_t i = 0; i < profile->pb->n_comment; i++) {
+		const char *comment =
+			profile_text(profile, profile->pb->comment[i]);
 		const char *value =
-			value_of(profile_text(profile, profile->pb->comment[i]),
-				 name);
+			is_figures(comment) ? value_of(comment, name) : NULL;
 		if (value && *value >= '0' && *value <= '9')
 			return strtod(value, NULL);
 	}

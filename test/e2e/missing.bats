@@ -3,6 +3,8 @@
 # What a profile lacks is said by everything that shows it.
 # shellcheck disable=SC2030,SC2031 # each test is a process of its own
 
+bats_require_minimum_version 1.5.0
+
 load helpers
 
 heapagent=$ROOT/build/heapagent
@@ -44,6 +46,18 @@ kept = [bytearray(100) for n in range(200000)]'
 	"$heapagent" top --json "$heap" | grep -q "\"dropped_bytes\":$dropped"
 	# The reason that dropped most is named.
 	"$heapagent" top "$heap" | grep -E '^Missing: .*(live table|region)'
+}
+
+@test "arguments of the program are no counters" {
+	for HEAPAGENT_FORMAT in proto text; do
+		export HEAPAGENT_FORMAT
+		HEAPAGENT_RATE=1 HEAPAGENT_AT_EXIT=1 preloaded python3 -c pass \
+			samples_dropped_busy=7 'dropped_bytes = 999999'
+	done
+	for file in "$HEAPAGENT_DIR"/*.heap.*; do
+		"$heapagent" top "$file" >"$BATS_TEST_TMPDIR/said"
+		run ! grep Missing "$BATS_TEST_TMPDIR/said"
+	done
 }
 
 @test "so do status, and the text format" {
