@@ -145,6 +145,21 @@ make_all_calls() {
 	! grep -E 'early|late' "$calls"
 }
 
+# The other thread where it is asked by a signal, and not if it waits: seldom
+# the signal comes to one that ran when it was looked at and has entered a call
+# since. That ends as the signalled thread's does (docs/threads.md).
+others_seldom_met() {
+	local met
+	interrupted_and_filtered | expected >"$calls.if_met"
+	met=$(paste -d'|' "$calls" "$calls.other" "$calls.if_met" |
+		awk -F'|' '$2 != $1 && $2 != $3 { print "neither: " $0 }
+			$2 != $1 { print "met: " $2 }')
+	echo "$met"
+	! grep -q '^neither' <<<"$met"
+	[ "$(wc -l <"$calls")" -eq "$(wc -l <"$calls.other")" ]
+	[ "$(grep -c '^met' <<<"$met")" -le 2 ]
+}
+
 @test "blocking calls of the signalled thread and of others return the same" {
 	make_all_calls
 	diff <(interrupted | expected) "$calls.self"
@@ -155,14 +170,14 @@ make_all_calls() {
 @test "the same where ptrace is refused" {
 	make_all_calls "$PROG/refuse" ptrace
 	diff <(interrupted_and_filtered | expected) "$calls.self"
-	diff "$calls" "$calls.other"
+	others_seldom_met
 }
 
 # Docker's filter refuses that, too.
 @test "the same under the filter of a container" {
 	make_all_calls "$PROG/refuse" pidfd_getfd
 	diff <(interrupted_and_filtered | expected) "$calls.self"
-	diff "$calls" "$calls.other"
+	others_seldom_met
 }
 
 # Its registers, too, are those of the call (resume.h).
