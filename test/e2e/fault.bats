@@ -77,8 +77,11 @@ ENOMEM=12 EPERM=1 EMFILE=24 ENOSPC=28 EIO=5 EACCES=13
 	each_fails 1 sigaltstack $EPERM "$PROG/dump_host" unchanged
 }
 
-@test "threads: ptrace, and the files of /proc" {
-	each_fails 4 ptrace $EPERM "$PROG/dump_threads"
+# Not ptrace: calls are made to fail by a filter here, and under one no thread is
+# stopped (threads_refused.bats has a tracer that is in the way).
+@test "threads: the files of /proc" {
+	inject ptrace $EPERM 0 "$PROG/dump_threads"
+	[ "$seen" -eq 0 ]
 	each_fails 5 openat $EMFILE "$PROG/dump_threads"
 	each_fails 1 getdents64 $ENOMEM "$PROG/dump_threads"
 }
